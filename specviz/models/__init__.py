@@ -1,0 +1,1 @@
+"""What model files say of themselves, read without loading weights and without native code."""

@@ -1,0 +1,1 @@
+"""The shared language of engine, worker, window and exports. Standard library only."""

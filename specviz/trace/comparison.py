@@ -1,0 +1,199 @@
+"""A speculative run held against the baseline run of the same target.
+
+The headline is the measured speed-up; acceptance only explains it. Reasons are sentences built
+from measured terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from specviz.trace import metrics
+from specviz.trace.trace import Trace
+
+NOISE = 0.05
+"""Speed-ups within this distance of 1 are no real gain: single runs on a desktop machine spread
+by about that much."""
+
+NEAR_TIE_LOGITS = 1.0
+"""Largest difference between the logits of a one-row and a many-row evaluation seen on quantised
+models (0.7 to 1.0): a fork with a smaller margin is explained by rounding."""
+
+SHORTEST_MEASURED = 8
+"""Fewer committed tokens than this make no rate worth quoting."""
+
+LONGEST_PERIOD = 8
+LOOPING_TOKENS = 48
+
+
+class Verdict(StrEnum):
+    """What the comparison comes to; values are part of `specviz.summary/1`."""
+
+    FASTER = "faster"
+    NO_REAL_GAIN = "no_real_gain"
+    SLOWER = "slower"
+    SPECULATION_NEVER_RAN = "speculation_never_ran"
+    OUTPUT_REPEATING = "output_repeating"
+    NOT_MEASURED = "not_measured"
+
+
+class Divergence(StrEnum):
+    """What explains the first differing token."""
+
+    NEAR_TIE = "near_tie"
+    UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`first_divergence` is the position of the first differing token, None where there is none.
+
+    `n_compared` tokens were compared; `margin` is the baseline's margin at the fork, in logits.
+    """
+
+    verdict: Verdict
+    speedup: float | None
+    identical: bool
+    n_compared: int
+    first_divergence: int | None
+    divergence: Divergence | None
+    margin: float | None
+    reasons: tuple[str, ...]
+    speedup_spread: tuple[float, float] | None = None
+
+
+def first_divergence(baseline: Trace, speculative: Trace) -> int | None:
+    """Position of the first differing token; a missing token differs. None when all are equal."""
+    ours, theirs = speculative.tokens, baseline.tokens
+    for position, (a, b) in enumerate(zip(ours, theirs, strict=False)):
+        if a.token_id != b.token_id:
+            return position
+    return None if len(ours) == len(theirs) else min(len(ours), len(theirs))
+
+
+def repeating_period(token_ids: list[int]) -> int | None:
+    """Period of the cycle that the end of the output repeats, or None.
+
+    The last `LOOPING_TOKENS` tokens repeat with a period of at most `LONGEST_PERIOD`.
+    """
+    tail = token_ids[-LOOPING_TOKENS:]
+    if len(tail) < LOOPING_TOKENS:
+        return None
+    for period in range(1, LONGEST_PERIOD + 1):
+        if tail[period:] == tail[:-period]:
+            return period
+    return None
+
+
+def compare(baseline: Trace, speculative: Trace) -> Comparison:
+    """Hold a finished speculative run against its baseline."""
+    fork = first_divergence(baseline, speculative)
+    cut_short = _cut_short(baseline) or _cut_short(speculative)
+    compared = min(len(baseline.tokens), len(speculative.tokens))
+    if cut_short and fork is not None and fork == compared:
+        fork = None
+    margin, divergence = _explain_fork(baseline, speculative, fork)
+    rate, base_rate = metrics.tokens_per_second(speculative), metrics.tokens_per_second(baseline)
+    speedup = rate / base_rate if rate and base_rate else None
+    verdict = _verdict(baseline, speculative, speedup)
+    if verdict in (Verdict.SPECULATION_NEVER_RAN, Verdict.NOT_MEASURED):
+        speedup = None
+    return Comparison(
+        verdict=verdict, speedup=speedup, identical=fork is None, n_compared=compared,
+        first_divergence=fork, divergence=divergence, margin=margin,
+        reasons=tuple(_reasons(baseline, speculative, verdict)),
+    )
+
+
+def _cut_short(trace: Trace) -> bool:
+    return trace.finished is None or trace.finished.reason.value == "cancelled"
+
+
+def _explain_fork(
+    baseline: Trace, speculative: Trace, fork: int | None
+) -> tuple[float | None, Divergence | None]:
+    if fork is None:
+        return None, None
+    margin = margin_at(baseline, fork)
+    other = speculative.tokens[fork].token_id if fork < len(speculative.tokens) else None
+    runner_up = _runner_up_id(baseline, fork)
+    explained = (
+        margin is not None and margin <= NEAR_TIE_LOGITS
+        and (other is None or runner_up is None or other == runner_up)
+    )
+    return margin, Divergence.NEAR_TIE if explained else Divergence.UNEXPLAINED
+
+
+def _decision(trace: Trace, position: int) -> tuple[int, float] | None:
+    """Runner-up id and margin where the token at `position` was decided."""
+    if position < len(trace.tokens):
+        token = trace.tokens[position]
+        step = trace.steps[token.step]
+        if token.draft_position is not None:
+            runner_up = step.draft[token.draft_position].runner_up
+        else:
+            runner_up = step.target.runner_up if step.target else None
+    else:
+        last = trace.steps[-1].end_token if trace.steps else None
+        runner_up = last.runner_up if last else None
+    return (runner_up.token_id, runner_up.margin) if runner_up else None
+
+
+def margin_at(trace: Trace, position: int) -> float | None:
+    """Margin of the decision at `position`, in logits; None where it was not recorded."""
+    decision = _decision(trace, position)
+    return decision[1] if decision else None
+
+
+def _runner_up_id(trace: Trace, position: int) -> int | None:
+    decision = _decision(trace, position)
+    return decision[0] if decision else None
+
+
+def _verdict(baseline: Trace, speculative: Trace, speedup: float | None) -> Verdict:
+    counts = speculative.counts
+    if speculative.incomplete or not counts.steps or speculative.failed:
+        return Verdict.NOT_MEASURED
+    if counts.drafted == 0:
+        return Verdict.SPECULATION_NEVER_RAN
+    shortest = min(counts.committed, baseline.counts.committed)
+    if speedup is None or shortest < SHORTEST_MEASURED:
+        return Verdict.NOT_MEASURED
+    rate = metrics.acceptance_rate(speculative)
+    if rate is not None and rate > 0.9:
+        if repeating_period([token.token_id for token in speculative.tokens]) is not None:
+            return Verdict.OUTPUT_REPEATING
+    if speedup > 1 + NOISE:
+        return Verdict.FASTER
+    return Verdict.SLOWER if speedup < 1 - NOISE else Verdict.NO_REAL_GAIN
+
+
+def _reasons(baseline: Trace, speculative: Trace, verdict: Verdict) -> list[str]:
+    counts, base = speculative.counts, baseline.counts
+    if verdict is Verdict.SPECULATION_NEVER_RAN:
+        return ["Not a single token was drafted, so both runs did the same work."]
+    reasons: list[str] = []
+    if verdict is Verdict.NOT_MEASURED:
+        shortest = min(counts.committed, base.committed)
+        if not speculative.incomplete and shortest < SHORTEST_MEASURED:
+            reasons.append("The answer is too short for a speed worth quoting.")
+        return reasons
+    if verdict is Verdict.OUTPUT_REPEATING:
+        period = repeating_period([token.token_id for token in speculative.tokens])
+        reasons.append(
+            f"The output is repeating (period {period}); acceptance is not meaningful here."
+        )
+    step = metrics.ratio(base.verify_seconds + base.sample_seconds, base.steps)
+    check = metrics.ratio(counts.verify_seconds, counts.steps)
+    if step and check:
+        width = counts.tested / counts.steps + 1
+        sentence = f"A check of {width:.1f} tokens on average costs {check / step:.2f} target steps"
+        per_token = metrics.ratio(counts.draft_seconds, counts.drafted)
+        if per_token and counts.draft_seconds > 0:
+            sentence += f", drafting a token {per_token / step:.2f}"
+        reasons.append(sentence + ".")
+    per_step = metrics.tau(speculative)
+    if per_step is not None:
+        reasons.append(f"Each step yields {per_step:.2f} tokens.")
+    return reasons

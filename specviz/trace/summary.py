@@ -1,0 +1,111 @@
+"""The summary of one or two runs as plain JSON values (schema `specviz.summary/1`).
+
+The same numbers, from the same functions, as the window shows and the CSV files hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from specviz import __version__
+from specviz.trace import codec, metrics
+from specviz.trace.comparison import Comparison, compare
+from specviz.trace.config import RunMode
+from specviz.trace.trace import Trace
+
+SCHEMA = "specviz.summary/1"
+
+
+def run_summary(trace: Trace) -> dict[str, Any]:
+    """One run. Undefined numbers are None."""
+    counts = trace.counts
+    started = trace.started
+    shares = metrics.time_shares(trace)
+    return {
+        "run_id": trace.run_id,
+        "mode": trace.mode.value,
+        "spec_type": spec_type(trace),
+        "effective": dict(started.effective) if started else {},
+        "stop_reason": trace.finished.reason.value if trace.finished else None,
+        "committed": counts.committed,
+        "steps": counts.steps,
+        "drafted": counts.drafted,
+        "tested": counts.tested,
+        "accepted": counts.accepted,
+        "rejected": counts.rejected,
+        "dropped": counts.dropped,
+        "recovered": counts.recovered,
+        "bonus": counts.bonus,
+        "sampled": counts.sampled,
+        "acceptance_rate": metrics.acceptance_rate(trace),
+        "mean_accepted_length": metrics.mean_accepted_length(trace),
+        "tau": metrics.tau(trace),
+        "accepted_by_position": metrics.accepted_by_position(trace),
+        "prefill_seconds": metrics.prefill_seconds(trace),
+        "time_to_first_token_seconds": metrics.time_to_first_token(trace),
+        "decode_seconds": metrics.decode_seconds(trace),
+        "tokens_per_second": metrics.tokens_per_second(trace),
+        "time": {
+            "draft_seconds": shares.draft,
+            "verify_seconds": shares.verify,
+            "sample_seconds": shares.sample,
+            "restore_seconds": shares.restore,
+            "other_seconds": shares.other,
+        },
+        "text": trace.text,
+        "token_ids": [token.token_id for token in trace.tokens],
+    }
+
+
+def spec_type(trace: Trace) -> list[str]:
+    """The drafting methods asked for; empty for a baseline."""
+    if trace.started is None or trace.mode is RunMode.BASELINE:
+        return []
+    return [source.value for source in trace.started.config.speculation.sources]
+
+
+def comparison_summary(comparison: Comparison) -> dict[str, Any]:
+    """The comparison part of the summary."""
+    spread = comparison.speedup_spread
+    return {
+        "speedup": comparison.speedup,
+        "speedup_spread": list(spread) if spread else None,
+        "identical": comparison.identical,
+        "first_divergence": comparison.first_divergence,
+        "divergence": comparison.divergence.value if comparison.divergence else None,
+        "verdict": comparison.verdict.value,
+        "reasons": list(comparison.reasons),
+    }
+
+
+def pair_of(traces: list[Trace]) -> tuple[Trace, Trace] | None:
+    """The newest baseline and speculative run among `traces`, when both are there."""
+    baselines = [t for t in traces if t.mode is RunMode.BASELINE and t.started]
+    speculatives = [t for t in traces if t.mode is RunMode.SPECULATIVE and t.started]
+    return (baselines[-1], speculatives[-1]) if baselines and speculatives else None
+
+
+def summary(traces: list[Trace], comparison: Comparison | None = None) -> dict[str, Any]:
+    """The whole summary of the given runs; compares the newest pair unless told otherwise."""
+    started = [trace.started for trace in traces if trace.started]
+    newest = started[-1] if started else None
+    with_draft = [event.draft for event in started if event.draft]
+    pair = pair_of(traces)
+    if comparison is None and pair is not None:
+        comparison = compare(*pair)
+    environment = newest.environment if newest else None
+    return {
+        "schema": SCHEMA,
+        "specviz_version": environment.specviz_version if environment else __version__,
+        "engine": {
+            "llama_cpp_python": environment.llama_cpp_python if environment else None,
+            "llama_cpp": environment.llama_cpp if environment else None,
+            "system_info": environment.system_info if environment else None,
+            "safe_mode": environment.safe_mode if environment else None,
+        },
+        "target": codec.to_json(newest.target) if newest else None,
+        "draft": codec.to_json(with_draft[-1]) if with_draft else None,
+        "prompt_tokens": newest.n_prompt if newest else None,
+        "runs": [run_summary(trace) for trace in traces],
+        "comparison": comparison_summary(comparison) if comparison else None,
+    }

@@ -1,0 +1,149 @@
+"""Commands to the engine process and its notices, as frozen dataclasses.
+
+They cross the pipe as JSON (trace/codec.py). Run events (trace/events.py) travel the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from specviz.trace.config import LoadConfig, Role, RunConfig
+from specviz.trace.events import Environment, ModelInfo, RunEvent, Scalar
+
+
+# Commands ---------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Have these models in memory; keeps what is already loaded the same way."""
+
+    config: LoadConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Run once. Loads first when something else, or nothing, is in memory."""
+
+    run_id: str
+    config: RunConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """Stop the command that is under way, within one step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unload:
+    """Forget the models and return their memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListDevices:
+    """Answer with `Devices`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requantise:
+    """Write `source` anew as Q8_0 to `destination`."""
+
+    source: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shutdown:
+    """Leave in good order."""
+
+
+Command = Load | Run | Cancel | Unload | ListDevices | Requantise | Shutdown
+
+
+# Notices ----------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineReady:
+    """The engine process is up and has its libraries loaded."""
+
+    environment: Environment
+    n_physical_cores: int
+    gpu_offload: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """Weights of one model are being read. `fraction` runs from 0 to 1."""
+
+    role: Role
+    path: str
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What is in memory now, the settings in effect, and whether drafts can be rolled back.
+
+    `reasons`: in words, which changes made a reload necessary; empty at the first load, and when
+    nothing had to be reloaded.
+    """
+
+    target: ModelInfo
+    draft: ModelInfo | None
+    effective: dict[str, Scalar]
+    can_speculate: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefilling:
+    """Progress of evaluating the prompt."""
+
+    run_id: str
+    role: Role
+    n_done: int
+    n_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """Something llama.cpp can compute on. Memory in bytes; `kind` is cpu, gpu, igpu or accel."""
+
+    name: str
+    description: str
+    kind: str
+    memory_free: int
+    memory_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Devices:
+    """The devices of this build."""
+
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The command ended in good order. `cancelled` when it was stopped before its end."""
+
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The command could not be done; the engine lives.
+
+    `kind` is one of setting, pair, file, engine; `role` tells which model it was about.
+    """
+
+    kind: str
+    message: str
+    hint: str = ""
+    role: Role | None = None
+
+
+Notice = EngineReady | Loading | Loaded | Prefilling | Devices | Done | Failed
+
+COMMAND_KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Command)}
+NOTICE_KINDS: dict[str, type] = {
+    kind.__name__: kind for kind in (*get_args(Notice), *get_args(RunEvent))
+}

@@ -69,8 +69,9 @@ class EngineDied(SpecvizError):
 
     exit_code = ExitCode.ENGINE_DIED
 
-    def __init__(self, message: str, hint: str = "", *, exit_code: int | None = None,
-                 log_tail: str = "") -> None:
+    def __init__(
+        self, message: str, hint: str = "", *, exit_code: int | None = None, log_tail: str = ""
+    ) -> None:
         super().__init__(message, hint)
         self.process_exit_code = exit_code
         self.log_tail = log_tail

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
@@ -25,22 +26,32 @@ Encode = Callable[[Any], Any]
 Decode = Callable[[Any, str], Any]
 
 MAX_INT = 2**63 - 1
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_json(value: object) -> Any:
     """A dataclass instance as plain JSON values."""
-    return _encoder(type(value))(value)
+    encode: Encode = _encoder(type(value))  # type: ignore[arg-type]  # classes do hash
+    return encode(value)
 
 
 def from_json(kind: type[T], value: object, place: str = "") -> T:
     """An instance of dataclass `kind`; raises TraceError naming the place of the first fault."""
-    decoded: T = _decoder(kind)(value, place or kind.__name__)
+    decode: Decode = _decoder(kind)  # type: ignore[arg-type]
+    decoded: T = decode(value, place or kind.__name__)
     return decoded
 
 
-def dumps(value: Any) -> str:
-    """Compact JSON text; refuses NaN and infinities."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def dumps(value: Any, indent: int | None = None) -> str:
+    """JSON text, compact unless indented; refuses NaN and infinities."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(
+        value, ensure_ascii=False, separators=separators, allow_nan=False, indent=indent
+    )
+    if text.isascii() or not _LONE_SURROGATE.search(text):
+        return text
+    # a file name that is not UTF-8 reaches Python as lone surrogates, which no encoder takes
+    return json.dumps(value, separators=separators, allow_nan=False, indent=indent)
 
 
 def loads(text: str | bytes) -> Any:
@@ -134,12 +145,16 @@ def _decode_float(value: Any, place: str) -> float:
     return number
 
 
+def _decode_scalar(value: Any, place: str) -> Any:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    return _decode_int(value, place) if isinstance(value, int) else _decode_float(value, place)
+
+
 def _decode_scalars(value: Any, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict) or not all(
-        v is None or isinstance(v, (bool, int, float, str)) for v in value.values()
-    ):
+    if not isinstance(value, dict):
         raise TraceError(f"{place} should be an object of plain values.")
-    return value
+    return {name: _decode_scalar(v, f"{place}.{name}"[:80]) for name, v in value.items()}
 
 
 @cache
@@ -160,7 +175,7 @@ def _decoder(kind: Any) -> Decode:
     if origin in (Union, UnionType):
         members = [m for m in get_args(kind) if m is not NoneType]
         if len(members) != 1:
-            return _expect((bool, int, float, str, NoneType), "a plain value")
+            return _decode_scalar
         inner = _decoder(members[0])
         return lambda v, place: None if v is None else inner(v, place)
     if origin is tuple:

@@ -6,10 +6,13 @@ from measured terms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from statistics import median
 
 from specviz.trace import metrics
+from specviz.trace.config import RunConfig, RunMode, SamplingConfig, SpeculationConfig
 from specviz.trace.trace import Trace
 
 NOISE = 0.05
@@ -50,6 +53,8 @@ class Comparison:
     """`first_divergence` is the position of the first differing token, None where there is none.
 
     `n_compared` tokens were compared; `margin` is the baseline's margin at the fork, in logits.
+    `divergence` is None where the outputs agree, and at a temperature above 0, where a margin
+    explains nothing. `speedup_spread` holds the lowest and highest of repeated pairs.
     """
 
     verdict: Verdict
@@ -88,22 +93,84 @@ def repeating_period(token_ids: list[int]) -> int | None:
 
 def compare(baseline: Trace, speculative: Trace) -> Comparison:
     """Hold a finished speculative run against its baseline."""
-    fork = first_divergence(baseline, speculative)
-    cut_short = _cut_short(baseline) or _cut_short(speculative)
-    compared = min(len(baseline.tokens), len(speculative.tokens))
-    if cut_short and fork is not None and fork == compared:
-        fork = None
+    return compare_repeated([baseline], [speculative])
+
+
+def compare_repeated(baselines: Sequence[Trace], speculatives: Sequence[Trace]) -> Comparison:
+    """Hold repeated runs against their baselines, pair by pair; at least one of each.
+
+    The speed-up comes from the medians of the speeds, its spread from the pairs. The outputs
+    count as identical when they are so in every pair; a fork is that of the first pair with one.
+    """
+    pairs = list(zip(baselines, speculatives, strict=False))
+    baseline, speculative = next((p for p in pairs if _fork(*p) is not None), pairs[-1])
+    fork = _fork(baseline, speculative)
     margin, divergence = _explain_fork(baseline, speculative, fork)
-    rate, base_rate = metrics.tokens_per_second(speculative), metrics.tokens_per_second(baseline)
-    speedup = rate / base_rate if rate and base_rate else None
-    verdict = _verdict(baseline, speculative, speedup)
+    speedup, spread = _speedup(pairs)
+    verdict = _verdict(*pairs[-1], speedup)
     if verdict in (Verdict.SPECULATION_NEVER_RAN, Verdict.NOT_MEASURED):
-        speedup = None
+        speedup = spread = None
     return Comparison(
-        verdict=verdict, speedup=speedup, identical=fork is None, n_compared=compared,
-        first_divergence=fork, divergence=divergence, margin=margin,
-        reasons=tuple(_reasons(baseline, speculative, verdict)),
+        verdict=verdict,
+        speedup=speedup,
+        identical=fork is None,
+        n_compared=min(len(baseline.tokens), len(speculative.tokens)),
+        first_divergence=fork,
+        divergence=divergence,
+        margin=margin,
+        reasons=tuple(_reasons(*pairs[-1], verdict)),
+        speedup_spread=spread,
     )
+
+
+def same_task(one: Trace, other: Trace) -> bool:
+    """Whether two runs did the same on the same target, so that comparing them means something.
+
+    Mode, draft and drafting settings may differ, and the seed where nothing is drawn.
+    """
+    if one.started is None or other.started is None:
+        return False
+    return one.started.target == other.started.target and _task(one.started.config) == _task(
+        other.started.config
+    )
+
+
+def _task(config: RunConfig) -> RunConfig:
+    """The configuration with all that may differ between the runs of one task set alike."""
+    greedy = config.sampling.temperature == 0
+    return replace(
+        config,
+        mode=RunMode.BASELINE,
+        load=replace(config.load, draft=None),
+        sampling=SamplingConfig() if greedy else config.sampling,
+        speculation=SpeculationConfig(),
+    )
+
+
+def _fork(baseline: Trace, speculative: Trace) -> int | None:
+    """The first differing position, leaving out that one run was stopped before its end."""
+    fork = first_divergence(baseline, speculative)
+    if fork == min(len(baseline.tokens), len(speculative.tokens)):
+        if _cut_short(baseline) or _cut_short(speculative):
+            return None
+    return fork
+
+
+def _speedup(
+    pairs: Sequence[tuple[Trace, Trace]],
+) -> tuple[float | None, tuple[float, float] | None]:
+    rates = [
+        (base_rate, rate)
+        for base_rate, rate in (
+            (metrics.tokens_per_second(a), metrics.tokens_per_second(b)) for a, b in pairs
+        )
+        if base_rate and rate
+    ]
+    if not rates:
+        return None, None
+    speedup = metrics.ratio(median(rate for _, rate in rates), median(base for base, _ in rates))
+    each = [quotient for base, rate in rates if (quotient := metrics.ratio(rate, base))]
+    return speedup, (min(each), max(each)) if len(each) > 1 else None
 
 
 def _cut_short(trace: Trace) -> bool:
@@ -116,10 +183,14 @@ def _explain_fork(
     if fork is None:
         return None, None
     margin = margin_at(baseline, fork)
-    other = speculative.tokens[fork].token_id if fork < len(speculative.tokens) else None
+    if baseline.started and baseline.started.config.sampling.temperature > 0:
+        # a drawn token needs no small margin to flip: the margin explains nothing either way
+        return margin, None
+    other = _choice(speculative, fork)
     runner_up = _runner_up_id(baseline, fork)
     explained = (
-        margin is not None and margin <= NEAR_TIE_LOGITS
+        margin is not None
+        and margin <= NEAR_TIE_LOGITS
         and (other is None or runner_up is None or other == runner_up)
     )
     return margin, Divergence.NEAR_TIE if explained else Divergence.UNEXPLAINED
@@ -140,6 +211,14 @@ def _decision(trace: Trace, position: int) -> tuple[int, float] | None:
     return (runner_up.token_id, runner_up.margin) if runner_up else None
 
 
+def _choice(trace: Trace, position: int) -> int | None:
+    """The token chosen at `position`; behind the last one that is the end token, if any."""
+    if position < len(trace.tokens):
+        return trace.tokens[position].token_id
+    end = trace.steps[-1].end_token if trace.steps else None
+    return end.token_id if end else None
+
+
 def margin_at(trace: Trace, position: int) -> float | None:
     """Margin of the decision at `position`, in logits; None where it was not recorded."""
     decision = _decision(trace, position)
@@ -155,7 +234,7 @@ def _verdict(baseline: Trace, speculative: Trace, speedup: float | None) -> Verd
     counts = speculative.counts
     if speculative.incomplete or not counts.steps or speculative.failed:
         return Verdict.NOT_MEASURED
-    if counts.drafted == 0:
+    if counts.tested == 0:
         return Verdict.SPECULATION_NEVER_RAN
     shortest = min(counts.committed, baseline.counts.committed)
     if speedup is None or shortest < SHORTEST_MEASURED:
@@ -172,6 +251,11 @@ def _verdict(baseline: Trace, speculative: Trace, speedup: float | None) -> Verd
 def _reasons(baseline: Trace, speculative: Trace, verdict: Verdict) -> list[str]:
     counts, base = speculative.counts, baseline.counts
     if verdict is Verdict.SPECULATION_NEVER_RAN:
+        if counts.drafted:
+            return [
+                f"All {counts.drafted} drafted tokens were thrown away unchecked, so the draft "
+                "only cost time."
+            ]
         return ["Not a single token was drafted, so both runs did the same work."]
     reasons: list[str] = []
     if verdict is Verdict.NOT_MEASURED:

@@ -7,6 +7,7 @@ decode seconds, where decode begins at the end of prefill.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from specviz.trace.trace import Trace
@@ -17,7 +18,8 @@ WINDOW_STEPS = 8
 
 def ratio(part: float, whole: float) -> float | None:
     """part / whole, or None where nothing can be divided by."""
-    return part / whole if whole > 0 else None
+    quotient = part / whole if whole > 0 else math.inf
+    return quotient if math.isfinite(quotient) else None
 
 
 def decode_seconds(trace: Trace) -> float:
@@ -87,8 +89,11 @@ def time_shares(trace: Trace) -> TimeShares:
     """Where the decode time went."""
     counts = trace.counts
     return TimeShares(
-        counts.draft_seconds, counts.verify_seconds, counts.sample_seconds,
-        counts.restore_seconds, counts.other_seconds,
+        counts.draft_seconds,
+        counts.verify_seconds,
+        counts.sample_seconds,
+        counts.restore_seconds,
+        counts.other_seconds,
     )
 
 
@@ -105,10 +110,19 @@ class ThroughputSeries:
         self.seconds: list[float] = []
         self.rates: list[float] = []
         self._back = 0
+        self._n_tokens = 0
 
     def extend(self) -> int:
-        """Take in the steps that have arrived; returns how many points there are now."""
+        """Take in the steps that have arrived; returns how many points there are now.
+
+        Starts over when the end of the run took tokens back (a stop text).
+        """
         trace = self.trace
+        if len(trace.tokens) < self._n_tokens:
+            self.seconds.clear()
+            self.rates.clear()
+            self._back = 0
+        self._n_tokens = len(trace.tokens)
         start = trace.decode_start
         limit = len(trace.tokens)
         for i in range(len(self.seconds), len(trace.steps)):

@@ -8,6 +8,7 @@ whole line. Trace files are untrusted input: types, counts and lengths are check
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO, get_args
 
@@ -31,11 +32,20 @@ class TraceWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file: TextIO = open(path, "w", encoding="utf-8", newline="\n")
+            self._file: TextIO = path.open("w", encoding="utf-8", newline="\n")
         except OSError as error:
             raise cannot_write(path, error) from None
-        self._line({"schema": f"{SCHEMA}/{VERSION}", "version": VERSION,
-                    "specviz_version": __version__})
+        header = {
+            "schema": f"{SCHEMA}/{VERSION}",
+            "version": VERSION,
+            "specviz_version": __version__,
+        }
+        try:
+            self._line(header)
+        except FileError:
+            with suppress(OSError):
+                self._file.close()
+            raise
 
     def write(self, event: RunEvent) -> None:
         self._line(codec.tagged(event))
@@ -119,8 +129,10 @@ def _read_line(file: Any, path: Path, number: int) -> bytes | None:
 
 
 def _check_header(line: bytes | None, path: Path) -> None:
-    not_ours = TraceError(f"{path.name} is not a SpecViz trace.",
-                          f"Traces end in {SUFFIX} and are written by SpecViz.")
+    not_ours = TraceError(
+        f"{path.name} is not a SpecViz trace.",
+        f"Traces end in {SUFFIX} and are written by SpecViz.",
+    )
     if line is None:
         raise not_ours
     try:
@@ -136,7 +148,8 @@ def _check_header(line: bytes | None, path: Path) -> None:
     if int(version) > VERSION:
         raise TraceError(
             f"{path.name} was written by a newer SpecViz (trace version {version}; "
-            f"this one reads up to {VERSION}).", "Update SpecViz to open it."
+            f"this one reads up to {VERSION}).",
+            "Update SpecViz to open it.",
         )
 
 
@@ -147,5 +160,6 @@ def reason_of(error: OSError) -> str:
 
 def cannot_write(path: Path, error: OSError) -> FileError:
     """The error for a file that cannot be written, with the system's reason."""
-    return FileError(f"{path} cannot be written: {reason_of(error)}.",
-                     "Choose another folder, or make room.")
+    return FileError(
+        f"{path} cannot be written: {reason_of(error)}.", "Choose another folder, or make room."
+    )

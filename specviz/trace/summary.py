@@ -5,11 +5,12 @@ The same numbers, from the same functions, as the window shows and the CSV files
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from specviz import __version__
 from specviz.trace import codec, metrics
-from specviz.trace.comparison import Comparison, compare
+from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import RunMode
 from specviz.trace.trace import Trace
 
@@ -78,14 +79,18 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def pair_of(traces: list[Trace]) -> tuple[Trace, Trace] | None:
-    """The newest baseline and speculative run among `traces`, when both are there."""
-    baselines = [t for t in traces if t.mode is RunMode.BASELINE and t.started]
-    speculatives = [t for t in traces if t.mode is RunMode.SPECULATIVE and t.started]
-    return (baselines[-1], speculatives[-1]) if baselines and speculatives else None
+def pair_of(traces: Sequence[Trace]) -> tuple[Trace, Trace] | None:
+    """The newest speculative run among `traces` and the newest baseline of the same task."""
+    for speculative in reversed(traces):
+        if speculative.mode is RunMode.BASELINE:
+            continue
+        for baseline in reversed(traces):
+            if baseline.mode is RunMode.BASELINE and same_task(baseline, speculative):
+                return baseline, speculative
+    return None
 
 
-def summary(traces: list[Trace], comparison: Comparison | None = None) -> dict[str, Any]:
+def summary(traces: Sequence[Trace], comparison: Comparison | None = None) -> dict[str, Any]:
     """The whole summary of the given runs; compares the newest pair unless told otherwise."""
     started = [trace.started for trace in traces if trace.started]
     newest = started[-1] if started else None

@@ -17,11 +17,13 @@ from specviz.trace.events import (
     RunFinished,
     RunStarted,
     StepVerified,
-    StopReason,
     TargetToken,
     TokenSource,
 )
 from specviz.trace.text import PieceDecoder, texts_of
+
+LONGEST_SECONDS = 1e9
+"""Longer than any run; keeps sums over an untrusted trace finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +222,16 @@ class Trace:
             raise TraceError("An event of another run is mixed in.")
         if event.t < self._last_t:
             raise TraceError("Time runs backwards.")
+        if event.t > LONGEST_SECONDS:
+            raise TraceError("An event lies further away than a run can last.")
+        if isinstance(event, Prefilled):
+            self._check_prefill(event)
+
+    def _check_prefill(self, event: Prefilled) -> None:
+        if event.role in self.prefilled or self.steps:
+            raise TraceError("The prompt is evaluated twice, or after the first step.")
+        if min(event.n_tokens, event.n_reused) < 0 or not 0 <= event.seconds <= LONGEST_SECONDS:
+            raise TraceError("The evaluation of the prompt has an impossible count or duration.")
 
     def _add_step(self, step: StepVerified) -> None:
         check_step(step, len(self.steps), len(self.tokens))
@@ -227,8 +239,14 @@ class Trace:
         self.steps.append(step)
         for i, drafted in enumerate(step.draft[: step.n_accepted]):
             self._add_token(
-                step, drafted.token_id, drafted.piece, TokenSource.ACCEPTED,
-                drafted.target_prob, i, drafted.draft_prob, drafted.copied_from,
+                step,
+                drafted.token_id,
+                drafted.piece,
+                TokenSource.ACCEPTED,
+                drafted.target_prob,
+                i,
+                drafted.draft_prob,
+                drafted.copied_from,
             )
         if step.target is not None:
             target = step.target
@@ -236,9 +254,15 @@ class Trace:
         self.counts.add(step, step.n_accepted, step.target)
 
     def _add_token(
-        self, step: StepVerified, token_id: int, piece: bytes, source: TokenSource,
-        target_prob: float | None, draft_position: int | None = None,
-        draft_prob: float | None = None, copied_from: int | None = None,
+        self,
+        step: StepVerified,
+        token_id: int,
+        piece: bytes,
+        source: TokenSource,
+        target_prob: float | None,
+        draft_position: int | None = None,
+        draft_prob: float | None = None,
+        copied_from: int | None = None,
     ) -> None:
         begun_by = self._begun_by if self._decoder.pending else source
         text = self._decoder.feed(piece)
@@ -247,16 +271,29 @@ class Trace:
             self._begun_by = begun_by if not text else source
         self.tokens.append(
             Token(
-                position=len(self.tokens), step=step.step, token_id=token_id, piece=piece,
-                text=text, source=source, drafter=step.drafter if draft_position is not None
-                else None, draft_position=draft_position, draft_prob=draft_prob,
-                target_prob=target_prob, copied_from=copied_from, t=step.t, mixed=mixed,
+                position=len(self.tokens),
+                step=step.step,
+                token_id=token_id,
+                piece=piece,
+                text=text,
+                source=source,
+                drafter=step.drafter if draft_position is not None else None,
+                draft_position=draft_position,
+                draft_prob=draft_prob,
+                target_prob=target_prob,
+                copied_from=copied_from,
+                t=step.t,
+                mixed=mixed,
             )
         )
 
     def _finish(self, event: RunFinished) -> None:
         if not 0 <= event.n_committed <= len(self.tokens):
             raise TraceError("The end of the run counts more tokens than its steps.")
+        if event.last_piece is not None:
+            whole = self.tokens[event.n_committed - 1].piece if event.n_committed else b""
+            if not whole.startswith(event.last_piece):
+                raise TraceError("What is left of the last token is not its beginning.")
         self.finished = event
         if event.n_committed < len(self.tokens) or event.last_piece is not None:
             self._cut(event.n_committed, event.last_piece)
@@ -288,15 +325,21 @@ def check_step(step: StepVerified, index: int, n_committed: int) -> None:
         raise TraceError(f"Step {index} is numbered {step.step}.")
     if not 0 <= step.n_accepted <= n_draft:
         raise TraceError(f"Step {index} accepts {step.n_accepted} of {n_draft} draft tokens.")
-    if step.n_dropped < 0:
+    if min(step.n_dropped, step.n_past) < 0:
         raise TraceError(f"Step {index} has a negative count.")
+    _check_tokens(step)
     new = step.n_accepted + (step.target is not None)
     if not 0 <= step.n_held <= n_committed + new:
         raise TraceError(f"Step {index} holds back more tokens than there are.")
-    durations = (step.draft_seconds, step.verify_seconds, step.sample_seconds,
-                 step.restore_seconds, step.other_seconds)
-    if min(durations) < 0:
-        raise TraceError(f"Step {index} has a negative duration.")
+    durations = (
+        step.draft_seconds,
+        step.verify_seconds,
+        step.sample_seconds,
+        step.restore_seconds,
+        step.other_seconds,
+    )
+    if min(durations) < 0 or max(durations) > LONGEST_SECONDS:
+        raise TraceError(f"Step {index} has an impossible duration.")
     if step.target is not None:
         if n_draft == 0:
             wanted = TokenSource.SAMPLED
@@ -306,3 +349,22 @@ def check_step(step: StepVerified, index: int, n_committed: int) -> None:
             wanted = TokenSource.RECOVERED
         if step.target.source is not wanted:
             raise TraceError(f"The target's token of step {index} should be {wanted.value}.")
+
+
+def _check_tokens(step: StepVerified) -> None:
+    for token in (*step.draft, step.target, step.end_token):
+        if token is None:
+            continue
+        if token.token_id < 0 or (token.runner_up and token.runner_up.token_id < 0):
+            raise TraceError(f"Step {step.step} has a negative token id.")
+        _check_probability(token.target_prob, step.step)
+    for drafted in step.draft:
+        _check_probability(drafted.draft_prob, step.step)
+        if drafted.copied_from is not None and drafted.copied_from < 0:
+            raise TraceError(f"Step {step.step} copies from a negative position.")
+
+
+def _check_probability(value: float | None, step: int) -> None:
+    # sums of float32 terms come out a little above 1
+    if value is not None and not 0.0 <= value <= 1.001:
+        raise TraceError(f"Step {step} has a probability outside 0 to 1.")

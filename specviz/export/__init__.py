@@ -1,0 +1,1 @@
+"""Writes what traces hold to files that other programs read. Knows traces and nothing else."""

@@ -24,6 +24,8 @@ class SpecvizError(Exception):
     """Base of all our errors: one sentence (`message`) and what to do about it (`hint`)."""
 
     exit_code = ExitCode.USAGE
+    role: str | None = None
+    """Which model the error is about, `target` or `draft`, where it is about one."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -23,7 +23,7 @@ NEAR_TIE_LOGITS = 1.0
 """Largest difference between the logits of a one-row and a many-row evaluation seen on quantised
 models (0.7 to 1.0): a fork with a smaller margin is explained by rounding."""
 
-SHORTEST_MEASURED = 8
+SHORTEST_MEASURED = 4
 """Fewer committed tokens than this make no rate worth quoting."""
 
 LONGEST_PERIOD = 8

@@ -122,6 +122,13 @@ class Devices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SafeMode:
+    """The engine crashed and was started again without repacked weights; told by the session."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """The command ended in good order. `cancelled` when it was stopped before its end."""
 
@@ -141,7 +148,7 @@ class Failed:
     role: Role | None = None
 
 
-Notice = EngineReady | Loading | Loaded | Prefilling | Devices | Done | Failed
+Notice = EngineReady | Loading | Loaded | Prefilling | Devices | SafeMode | Done | Failed
 
 COMMAND_KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Command)}
 NOTICE_KINDS: dict[str, type] = {

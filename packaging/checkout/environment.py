@@ -32,6 +32,8 @@ QT_PACKAGES = ("PySide6_Essentials", "shiboken6", "pyqtgraph", "qasync", "pytest
 
 _PROGRESS = re.compile(r"^\s*(Collecting|Downloading|Processing|Using cached) ([^\s=]+)")
 
+_ERROR = re.compile(r"^\s*(ERROR|error|\w+Error):")
+
 
 @dataclass(frozen=True)
 class Record:
@@ -175,7 +177,7 @@ def _pip(python: Path, log: Path, title: str, *arguments: str | Path) -> None:
         return
     line.pause()
     lines = last_lines(log, 200)
-    errors = [text.strip() for text in lines if text.lstrip().startswith(("ERROR", "error:"))]
+    errors = [text.strip() for text in lines if _ERROR.match(text)]
     shown = errors[-4:] or [text.strip() for text in lines[-6:]]
     raise SetupError(
         f"{title} failed. pip says:\n    " + "\n    ".join(shown) + f"\nThe whole log: {log}\n"

@@ -1,0 +1,175 @@
+"""Runs what a request asks for on an engine, in order, and keeps the traces.
+
+Stores each trace while it grows. Ctrl+C stops the run under way within a step and keeps what there
+is; a second one ends the engine at once. Prints nothing: a `Watcher` is told what happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Protocol, cast
+
+from specviz.cli.request import Request, check_files
+from specviz.errors import EngineError, SpecvizError
+from specviz.models.demo_pair import DemoPair
+from specviz.trace.comparison import Comparison, compare_repeated
+from specviz.trace.config import RunConfig, RunMode
+from specviz.trace.events import RunEvent, RunFailed, RunStarted, StepVerified
+from specviz.trace.storage import TraceWriter
+from specviz.trace.trace import Trace
+from specviz.worker.client import ERRORS, Message
+from specviz.worker.protocol import Loading, Prefilling, SafeMode
+from specviz.worker.session import EngineSession
+
+
+class Watcher(Protocol):
+    """What a measurement tells while it goes on."""
+
+    def note(self, sentence: str) -> None:
+        """Something that the user should know."""
+
+    def status(self, text: str) -> None:
+        """What is going on right now."""
+
+    def run_begins(self, mode: RunMode, number: int) -> None:
+        """The run of this mode starts, for the `number`-th time, from 1."""
+
+    def run_grows(self, trace: Trace) -> None:
+        """A step has been added."""
+
+    def run_ends(self, trace: Trace) -> None:
+        """The run is over, in good order or not."""
+
+
+class Measurement:
+    """One request being carried out. `traces` are in the order of the runs."""
+
+    def __init__(self, request: Request, watcher: Watcher) -> None:
+        self.traces: list[Trace] = []
+        self.interrupted = False
+        self._request = request
+        self._watcher = watcher
+        self._session = EngineSession(script=request.script)
+
+    async def measure(self) -> None:
+        """Carry the request out. Raises SpecvizError; the traces so far stay."""
+        with self._interruptible():
+            try:
+                self._watcher.status("Starting the engine")
+                await self._session.start()
+                if self._request.demo is not None:
+                    await self._prepare(self._request.demo)
+                await self._runs()
+            except asyncio.CancelledError:
+                if not self.interrupted:
+                    raise
+            finally:
+                await self._session.close()
+
+    def comparison(self) -> Comparison | None:
+        """The runs that belong together, compared; None without a pair."""
+        started = [trace for trace in self.traces if trace.started is not None]
+        baselines = [trace for trace in started if trace.mode is RunMode.BASELINE]
+        speculatives = [trace for trace in started if trace.mode is RunMode.SPECULATIVE]
+        if not baselines or not speculatives:
+            return None
+        return compare_repeated(baselines, speculatives)
+
+    async def _runs(self) -> None:
+        # baseline and speculative take turns, so that a machine growing warm slows both
+        for number in range(1, self._request.repeat + 1):
+            for config in self._request.configs:
+                if self.interrupted:
+                    return
+                await self._run(config, number)
+
+    async def _run(self, config: RunConfig, number: int) -> None:
+        trace = Trace()
+        self.traces.append(trace)
+        path = self._request.trace_path(config.mode, number)
+        writer = None
+        try:
+            async with closing(self._session.run(config)) as messages:
+                async for message in messages:
+                    if not isinstance(message, RunEvent):
+                        self._notice(message)
+                        continue
+                    if isinstance(message, RunStarted):
+                        writer = TraceWriter(path) if path is not None else None
+                        self._watcher.run_begins(config.mode, number)
+                    if writer is not None:
+                        writer.write(message)
+                    trace.append(message)
+                    if isinstance(message, StepVerified):
+                        self._watcher.run_grows(trace)
+        finally:
+            if writer is not None:
+                writer.close()
+            if trace.started is not None:
+                self._watcher.run_ends(trace)
+        if trace.failed is not None:
+            raise _error_of(trace.failed)
+
+    async def _prepare(self, demo: DemoPair) -> None:
+        if not demo.prepared:
+            self._watcher.note("The demo model is converted to Q8_0 once; that takes some seconds.")
+            async with closing(self._session.requantise(demo.source, demo.target)) as messages:
+                async for message in messages:
+                    self._notice(message)
+        if not self.interrupted:
+            check_files(demo.target, demo.draft)
+
+    def _notice(self, message: Message) -> None:
+        match message:
+            case Loading():
+                name = Path(message.path).name
+                self._watcher.status(f"Loading {name}: {message.fraction:.0%}")
+            case Prefilling():
+                self._watcher.status(
+                    f"Reading the prompt ({message.role.value}): "
+                    f"{message.n_done} of {message.n_total} tokens"
+                )
+            case SafeMode():
+                self._watcher.note(message.message)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl+C stops the run; the second one ends the engine and with it everything."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def interrupt() -> None:
+            if not self.interrupted:
+                self.interrupted = True
+                self._session.cancel()
+                return
+            if self._session.pid is not None:
+                with suppress(OSError):
+                    os.kill(self._session.pid, signal.SIGTERM)
+            task.cancel()
+
+        def on_signal(number: int, frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(interrupt)
+
+        before = signal.signal(signal.SIGINT, on_signal)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def closing(
+    messages: AsyncIterator[Message],
+) -> aclosing[AsyncGenerator[Message, None]]:
+    """Ends a command in good order when its messages are not all taken."""
+    return aclosing(cast(AsyncGenerator[Message, None], messages))
+
+
+def _error_of(event: RunFailed) -> SpecvizError:
+    return ERRORS.get(event.kind, EngineError)(event.message, event.hint)

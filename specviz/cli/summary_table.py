@@ -1,0 +1,164 @@
+"""The result of a measurement as lines of text: verdict, reasons, table. Prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median_low
+
+from specviz.trace import metrics
+from specviz.trace.comparison import Comparison, Divergence, Verdict
+from specviz.trace.config import RunMode
+from specviz.trace.events import StopReason
+from specviz.trace.trace import Trace
+
+UNDEFINED = "–"
+
+STOP_REASONS = {
+    StopReason.END_OF_GENERATION: "end of generation",
+    StopReason.STOP_TEXT: "stop text",
+    StopReason.MAX_TOKENS: "token limit",
+    StopReason.CONTEXT_FULL: "context full",
+    StopReason.CANCELLED: "interrupted",
+}
+
+Cell = Callable[[Trace], str]
+
+
+def summary_lines(traces: Sequence[Trace], comparison: Comparison | None) -> list[str]:
+    """Everything worth reading about the runs; of repeated runs the one of median speed."""
+    shown = [run for mode in RunMode if (run := _median_run(traces, mode)) is not None]
+    lines: list[str] = []
+    if comparison is not None:
+        lines += [*verdict_lines(comparison), lossless_line(comparison, shown[0], shown[1]), ""]
+    return lines + _table(shown, comparison is not None or shown[0].counts.drafted > 0)
+
+
+def verdict_lines(comparison: Comparison) -> list[str]:
+    """The verdict, then its reasons."""
+    speedup = comparison.speedup
+    verdict = {
+        Verdict.FASTER: f"Faster: {_times(speedup)} the speed of the baseline",
+        Verdict.NO_REAL_GAIN: f"No real gain: {_times(speedup)} the speed of the baseline",
+        Verdict.SLOWER: f"Slower: {_times(speedup)} the speed of the baseline",
+        Verdict.SPECULATION_NEVER_RAN: "Speculation never ran",
+        Verdict.OUTPUT_REPEATING: "No verdict: the output is repeating",
+        Verdict.NOT_MEASURED: "No verdict: not enough to measure",
+    }[comparison.verdict]
+    if comparison.speedup_spread and speedup is not None:
+        low, high = comparison.speedup_spread
+        verdict += f" (median; the repeats range from {_times(low)} to {_times(high)})"
+    return [f"{verdict}.", *comparison.reasons]
+
+
+def lossless_line(comparison: Comparison, baseline: Trace, speculative: Trace) -> str:
+    """Whether both runs gave the same tokens, and what explains it if not."""
+    n = comparison.n_compared
+    if comparison.identical:
+        if len(baseline.tokens) == len(speculative.tokens):
+            return f"The output is identical for all {n} tokens."
+        return f"The output is identical as far as both runs went ({n} tokens)."
+    fork = comparison.first_divergence or 0
+    sentence = f"The output is identical for {fork} tokens, then forks"
+    if comparison.margin is not None:
+        sentence += f" (margin {comparison.margin:.2f} logits)"
+    if comparison.divergence is Divergence.NEAR_TIE:
+        return f"{sentence}: a near-tie, which is rounding and not an error."
+    if comparison.divergence is Divergence.UNEXPLAINED:
+        return f"{sentence}: not explained by rounding."
+    return f"{sentence}; at a temperature above 0, rounding can tip any draw."
+
+
+def _median_run(traces: Sequence[Trace], mode: RunMode) -> Trace | None:
+    runs = [trace for trace in traces if trace.mode is mode and trace.started]
+    rates = {metrics.tokens_per_second(run) or 0.0: run for run in runs}
+    return rates[median_low(rates)] if rates else None
+
+
+def _table(runs: Sequence[Trace], with_drafts: bool) -> list[str]:
+    rows: list[tuple[str, Cell]] = [*_SPEED]
+    if with_drafts:
+        rows += _DRAFTS
+    rows += _TIME
+    cells = [(label, [cell(run) for run in runs]) for label, cell in rows]
+    width = max(len(label) for label, _ in cells) + 2
+    columns = max(12, *(len(text) + 2 for _, row in cells for text in row))
+    head = " " * width + "".join(run.mode.value.rjust(columns) for run in runs)
+    return [
+        head,
+        *(label.ljust(width) + "".join(t.rjust(columns) for t in r) for label, r in cells),
+    ]
+
+
+def _times(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.2f} ×"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return UNDEFINED if value is None else f"{value:.{digits}f}"
+
+
+def seconds(value: float | None) -> str:
+    """A duration, with as many digits as can be read."""
+    if value is None:
+        return UNDEFINED
+    return f"{value:.1f} s" if value >= 100 else f"{value:.2f} s"
+
+
+def percent(value: float | None) -> str:
+    """A share; the dash where it is undefined."""
+    return UNDEFINED if value is None else f"{100 * value:.0f} %"
+
+
+def _stop(trace: Trace) -> str:
+    if trace.finished:
+        return STOP_REASONS[trace.finished.reason]
+    return "failed" if trace.failed else "incomplete"
+
+
+def _accepted(trace: Trace) -> str:
+    counts = trace.counts
+    if not counts.tested:
+        return UNDEFINED
+    return f"{counts.accepted} of {counts.tested} ({percent(metrics.acceptance_rate(trace))})"
+
+
+def _by_position(trace: Trace) -> str:
+    shares = metrics.accepted_by_position(trace)[:8]
+    return " ".join(percent(share).removesuffix(" %") for share in shares) or UNDEFINED
+
+
+def _dropped(trace: Trace) -> str:
+    return str(trace.counts.dropped) if trace.mode is RunMode.SPECULATIVE else UNDEFINED
+
+
+def _share(part: Callable[[metrics.TimeShares], float]) -> Cell:
+    def cell(trace: Trace) -> str:
+        shares = metrics.time_shares(trace)
+        share = metrics.ratio(part(shares), shares.total)
+        return UNDEFINED if share is None else f"{seconds(part(shares))} {percent(share):>6}"
+
+    return cell
+
+
+_SPEED: tuple[tuple[str, Cell], ...] = (
+    ("tokens/s", lambda run: _number(metrics.tokens_per_second(run), 1)),
+    ("tokens", lambda run: str(run.counts.committed)),
+    ("ended by", _stop),
+    ("time to first token", lambda run: seconds(metrics.time_to_first_token(run))),
+    ("prefill", lambda run: seconds(metrics.prefill_seconds(run))),
+    ("decode", lambda run: seconds(metrics.decode_seconds(run) if run.steps else None)),
+    ("verify steps", lambda run: str(run.counts.steps)),
+    ("tokens per step", lambda run: _number(metrics.tau(run), 2)),
+)
+_DRAFTS: tuple[tuple[str, Cell], ...] = (
+    ("accepted of tested", _accepted),
+    ("accepted by position, %", _by_position),
+    ("dropped unchecked", _dropped),
+)
+_TIME: tuple[tuple[str, Cell], ...] = (
+    ("time: draft", _share(lambda shares: shares.draft)),
+    ("time: verify", _share(lambda shares: shares.verify)),
+    ("time: sample", _share(lambda shares: shares.sample)),
+    ("time: save and restore", _share(lambda shares: shares.restore)),
+    ("time: other", _share(lambda shares: shares.other)),
+)

@@ -19,6 +19,9 @@ COMMANDS = {
 }
 """Name of each sub-command, which is also its module in this package, and what it does."""
 
+STACK_LINES = ("Traceback", "Thread 0x", "Current thread", "Extension modules")
+"""How the lines of Python's stack dumps begin, those aside that are indented."""
+
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command that `argv` begins with; returns the exit code."""
@@ -63,8 +66,20 @@ def report(error: SpecvizError) -> None:
     """Print an error: its sentence, its hint, and the last words of an engine that died."""
     from specviz.cli.terminal import safe
 
-    if isinstance(error, EngineDied) and error.log_tail:
-        print(safe(error.log_tail.rstrip()), file=sys.stderr)
     print(f"specviz: {safe(error.message)}", file=sys.stderr)
     if error.hint:
         print(safe(error.hint), file=sys.stderr)
+    if isinstance(error, EngineDied) and (words := last_words(error.log_tail)):
+        print("The engine's last words:", file=sys.stderr)
+        for line in words:
+            print(f"  {safe(line)}", file=sys.stderr)
+
+
+def last_words(log_tail: str, n_lines: int = 12) -> list[str]:
+    """The end of an engine's log without its stack dumps, which say nothing to a user."""
+    lines = [
+        line
+        for line in log_tail.splitlines()
+        if line.strip() and not line.startswith((" ", *STACK_LINES))
+    ]
+    return lines[-n_lines:]

@@ -6,6 +6,7 @@ is set aside under another name and everything starts from defaults. Knows nothi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -55,7 +56,7 @@ class Preferences:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             partial.write_text(text, encoding="utf-8")
-            os.replace(partial, self.path)
+            partial.replace(self.path)
         except OSError as error:
             log.warning("settings cannot be saved to %s: %s", self.path, error)
             partial.unlink(missing_ok=True)
@@ -77,7 +78,5 @@ class Preferences:
         return values
 
     def _set_aside(self) -> None:
-        try:
-            os.replace(self.path, self.path.with_suffix(".broken.json"))
-        except OSError:
-            pass
+        with contextlib.suppress(OSError):
+            self.path.replace(self.path.with_suffix(".broken.json"))

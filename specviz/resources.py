@@ -30,5 +30,4 @@ def resource(name: str) -> Path:
         path = folder.joinpath(*relative.parts)
         if path.exists():
             return path
-    raise FileError(f"The file {name} is missing from this installation.",
-                    "Install SpecViz again.")
+    raise FileError(f"The file {name} is missing from this installation.", "Install SpecViz again.")

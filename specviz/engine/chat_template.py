@@ -12,16 +12,17 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 import jinja2
 import jinja2.ext
 import psutil
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator, Frame
+from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from specviz.errors import SettingError
 from specviz.trace.config import Message, Switch
@@ -34,14 +35,14 @@ MAX_GROWTH = 512 * 1024 * 1024
 HINT = "Switch on the raw prompt to run without the template, or use another file of this model."
 
 
-class _TooLong(Exception):
+class _TooLongError(Exception):
     """Raised inside a template that takes too long or builds too much."""
 
 
 class _BoundedCode(CodeGenerator):
     """Compiles `a ~ b` into a call that looks at the size of what it makes."""
 
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802 - jinja2's
         self.write("environment.join_bounded((")
         for part in node.nodes:
             self.visit(part, frame)
@@ -64,8 +65,10 @@ class BoundedSandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         if operator == "**" and not (
-            isinstance(left, (int, float)) and isinstance(right, (int, float))
-            and abs(left) <= 1000 and abs(right) <= 64
+            isinstance(left, (int, float))
+            and isinstance(right, (int, float))
+            and abs(left) <= 1000
+            and abs(right) <= 64
         ):
             raise SecurityError("a power that large is not allowed")
         if operator == "*":
@@ -91,8 +94,9 @@ class BoundedSandbox(ImmutableSandboxedEnvironment):
 
 
 # methods of text that can ask for any amount of memory in one call
-_GROWING_METHODS = frozenset(["center", "ljust", "rjust", "zfill", "expandtabs", "format",
-                              "format_map"])
+_GROWING_METHODS = frozenset(
+    ["center", "ljust", "rjust", "zfill", "expandtabs", "format", "format_map"]
+)
 
 
 def _size(value: Any) -> int:
@@ -113,7 +117,7 @@ def _refuse(message: str) -> str:
 class GenerationTags(Extension):
     """Passes `{% generation %}` blocks through, which mark the assistant's part for training."""
 
-    tags: ClassVar[set[str]] = {"generation"}
+    tags = {"generation"}  # noqa: RUF012 - declared as an instance variable by jinja2
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
         next(parser.stream)
@@ -122,7 +126,9 @@ class GenerationTags(Extension):
 
 def _environment() -> BoundedSandbox:
     environment = BoundedSandbox(
-        loader=jinja2.BaseLoader(), trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.BaseLoader(),
+        trim_blocks=True,
+        lstrip_blocks=True,
         extensions=[GenerationTags, jinja2.ext.loopcontrols],
     )
     environment.globals["range"] = _range
@@ -135,12 +141,20 @@ def _environment() -> BoundedSandbox:
 
 
 def _tojson(
-    value: Any, ensure_ascii: bool = False, indent: int | None = None,
-    separators: tuple[str, str] | None = None, sort_keys: bool = False,
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
 ) -> str:
     """JSON as chat templates expect it: readable characters, no HTML escapes."""
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=min(indent or 0, 16) or None,
-                      separators=separators, sort_keys=sort_keys)
+    return json.dumps(
+        value,
+        ensure_ascii=ensure_ascii,
+        indent=min(indent or 0, 16) or None,
+        separators=separators,
+        sort_keys=sort_keys,
+    )
 
 
 def _replace(value: Any, old: str, new: str, count: int | None = None) -> str:
@@ -170,9 +184,15 @@ def render(
         raise SettingError("The chat template of this model is too large to be used.", HINT)
     variables: dict[str, Any] = {
         "messages": [{"role": m.role, "content": m.text} for m in messages],
-        "bos_token": bos, "eos_token": eos, "add_generation_prompt": True,
-        "raise_exception": _refuse, "tools": None, "functions": None, "function_call": None,
-        "tool_choice": None, "strftime_now": lambda form: datetime.now().strftime(str(form)[:64]),
+        "bos_token": bos,
+        "eos_token": eos,
+        "add_generation_prompt": True,
+        "raise_exception": _refuse,
+        "tools": None,
+        "functions": None,
+        "function_call": None,
+        "tool_choice": None,
+        "strftime_now": lambda form: datetime.now().strftime(str(form)[:64]),
     }
     if reasoning is not Switch.AUTO:
         variables["enable_thinking"] = reasoning is Switch.ON
@@ -207,7 +227,7 @@ def _within_limits(work: Callable[[], str]) -> str:
         thread.join(MAX_SECONDS)
         if thread.is_alive() and thread.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(thread.ident), ctypes.py_object(_TooLong)
+                ctypes.c_ulong(thread.ident), ctypes.py_object(_TooLongError)
             )
             thread.join(1.0)
             raise SettingError(

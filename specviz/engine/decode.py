@@ -47,8 +47,13 @@ class DecodeLoop:
     """One run. `events()` may be abandoned at any yield; the next run begins by itself."""
 
     def __init__(
-        self, job: Job, target: TargetModel, drafters: DrafterChain | None, clock: Clock,
-        cancelled: Cancellation, on_prefill: PrefillProgress,
+        self,
+        job: Job,
+        target: TargetModel,
+        drafters: DrafterChain | None,
+        clock: Clock,
+        cancelled: Cancellation,
+        on_prefill: PrefillProgress,
     ) -> None:
         self._job = job
         self._target = target
@@ -92,17 +97,19 @@ class DecodeLoop:
         for drafter in self._drafters.drafters if self._drafters else ():
             begin = self._clock()
             assert self._drafters is not None
-            reused = self._drafters.begin(
-                drafter, tokens, self._cancelled, reporter(Role.DRAFT)
-            )
+            reused = self._drafters.begin(drafter, tokens, self._cancelled, reporter(Role.DRAFT))
             if drafter.source is DraftSource.DRAFT_SIMPLE:
                 yield self._prefilled(Role.DRAFT, reused, begin)
 
     def _prefilled(self, role: Role, reused: int, begin: float) -> Prefilled:
         now = self._mark = self._clock()
         return Prefilled(
-            run_id=self._job.run_id, t=now - self._job.start, role=role,
-            n_tokens=len(self._history) - reused, n_reused=reused, seconds=now - begin,
+            run_id=self._job.run_id,
+            t=now - self._job.start,
+            role=role,
+            n_tokens=len(self._history) - reused,
+            n_reused=reused,
+            seconds=now - begin,
         )
 
     def _reason_to_stop(self) -> StopReason | None:
@@ -142,9 +149,16 @@ class DecodeLoop:
         other = now - self._mark - sum(parts) - restoring
         self._mark = now
         event = StepVerified(
-            run_id=self._job.run_id, t=now - self._job.start, step=index, n_past=target.n_past,
-            draft_seconds=parts[0], verify_seconds=max(parts[1], 0.0), sample_seconds=parts[2],
-            restore_seconds=restoring, other_seconds=max(other, 0.0), **step,
+            run_id=self._job.run_id,
+            t=now - self._job.start,
+            step=index,
+            n_past=target.n_past,
+            draft_seconds=parts[0],
+            verify_seconds=max(parts[1], 0.0),
+            sample_seconds=parts[2],
+            restore_seconds=restoring,
+            other_seconds=max(other, 0.0),
+            **step,
         )
         if match is not None:
             return event, StopReason.STOP_TEXT
@@ -169,9 +183,7 @@ class DecodeLoop:
             asked.append((verdict.n_accepted, own))
         return self._target.observe(asked, sampled)
 
-    def _commit(
-        self, draft: Sequence[int], verdict: Verdict
-    ) -> tuple[int, StopMatch | None]:
+    def _commit(self, draft: Sequence[int], verdict: Verdict) -> tuple[int, StopMatch | None]:
         """Take the step's tokens into the answer; how many stand, and the stop text they met."""
         new = [*draft[: verdict.n_accepted]]
         if verdict.target is not None:
@@ -197,8 +209,11 @@ class DecodeLoop:
         runners_up = [self._runner_up(entry) for entry in seen.runners_up]
         tokens = tuple(
             DraftToken(
-                token_id=token_id, piece=piece(token_id), draft_prob=proposal.probs[i],
-                target_prob=seen.target_probs[i], copied_from=proposal.copied_from[i],
+                token_id=token_id,
+                piece=piece(token_id),
+                draft_prob=proposal.probs[i],
+                target_prob=seen.target_probs[i],
+                copied_from=proposal.copied_from[i],
                 runner_up=runners_up[i] if i < verdict.n_accepted else None,
             )
             for i, token_id in enumerate(draft)
@@ -207,7 +222,9 @@ class DecodeLoop:
         own_id = verdict.target if verdict.end_token is None else verdict.end_token
         if own_id is not None:
             own = TargetToken(
-                token_id=own_id, piece=piece(own_id), source=_source(len(draft), verdict),
+                token_id=own_id,
+                piece=piece(own_id),
+                source=_source(len(draft), verdict),
                 target_prob=seen.target_probs[len(draft)],
                 runner_up=runners_up[verdict.n_accepted],
             )
@@ -230,7 +247,9 @@ class DecodeLoop:
 
     def _closing(self, reason: StopReason) -> RunFinished:
         return RunFinished(
-            run_id=self._job.run_id, t=self._clock() - self._job.start, reason=reason,
+            run_id=self._job.run_id,
+            t=self._clock() - self._job.start,
+            reason=reason,
             n_committed=self._n_committed,
             last_piece=self._match.last_piece if self._match else None,
         )

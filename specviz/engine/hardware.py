@@ -8,7 +8,10 @@ import psutil
 
 
 def physical_cores() -> int:
-    """Physical cores this process may use: hyper-threads share the units that decoding waits for."""
+    """Physical cores this process may use.
+
+    Hyper-threads share the units that decoding waits for, so they are not counted.
+    """
     physical = psutil.cpu_count(logical=False) or os.cpu_count() or 1
     try:
         allowed = len(os.sched_getaffinity(0))

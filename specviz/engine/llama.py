@@ -31,8 +31,17 @@ from specviz.trace.events import Environment
 
 log = logging.getLogger(__name__)
 
-GGML_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8,
-              "iq4_nl": 20, "bf16": 30}
+GGML_TYPES = {
+    "f32": 0,
+    "f16": 1,
+    "q4_0": 2,
+    "q4_1": 3,
+    "q5_0": 6,
+    "q5_1": 7,
+    "q8_0": 8,
+    "iq4_nl": 20,
+    "bf16": 30,
+}
 FLASH_ATTENTION = {Switch.AUTO: -1, Switch.OFF: 0, Switch.ON: 1}
 FTYPE_Q8_0 = 7
 DEVICE_KINDS = ("cpu", "gpu", "igpu", "accel", "meta")
@@ -70,7 +79,8 @@ class NativeLog:
     @contextlib.contextmanager
     def listening(self) -> Iterator[list[str]]:
         """Collects the lines of the calls inside the block."""
-        self._lines = lines = []
+        lines: list[str] = []
+        self._lines = lines
         try:
             yield lines
         finally:
@@ -141,8 +151,13 @@ def devices() -> list[DeviceInfo]:
         name = function("ggml_backend_dev_name", ctypes.c_char_p, ctypes.c_void_p)
         describe = function("ggml_backend_dev_description", ctypes.c_char_p, ctypes.c_void_p)
         kind = function("ggml_backend_dev_type", ctypes.c_int, ctypes.c_void_p)
-        memory = function("ggml_backend_dev_memory", None, ctypes.c_void_p,
-                          ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t))
+        memory = function(
+            "ggml_backend_dev_memory",
+            None,
+            ctypes.c_void_p,
+            ctypes.POINTER(ctypes.c_size_t),
+            ctypes.POINTER(ctypes.c_size_t),
+        )
     except AttributeError:
         return []
     found = []
@@ -151,12 +166,15 @@ def devices() -> list[DeviceInfo]:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         memory(device, ctypes.byref(free), ctypes.byref(total))
         number = kind(device)
-        found.append(DeviceInfo(
-            name=(name(device) or b"").decode("utf-8", "replace"),
-            description=(describe(device) or b"").decode("utf-8", "replace"),
-            kind=DEVICE_KINDS[number] if number < len(DEVICE_KINDS) else "other",
-            memory_free=free.value, memory_total=total.value,
-        ))
+        found.append(
+            DeviceInfo(
+                name=(name(device) or b"").decode("utf-8", "replace"),
+                description=(describe(device) or b"").decode("utf-8", "replace"),
+                kind=DEVICE_KINDS[number] if number < len(DEVICE_KINDS) else "other",
+                memory_free=free.value,
+                memory_total=total.value,
+            )
+        )
     return found
 
 
@@ -173,8 +191,10 @@ def requantise(source: Path, destination: Path) -> None:
             path_bytes(source), path_bytes(partial), ctypes.byref(parameters)
         )
         if code != 0:
-            raise EngineError(f"{source.name} could not be converted to Q8_0.",
-                              "There may be too little room for it in the cache folder.")
+            raise EngineError(
+                f"{source.name} could not be converted to Q8_0.",
+                "There may be too little room for it in the cache folder.",
+            )
         partial.replace(destination)
     finally:
         partial.unlink(missing_ok=True)
@@ -183,8 +203,10 @@ def requantise(source: Path, destination: Path) -> None:
 def path_bytes(path: Path | str) -> bytes:
     """A path as llama.cpp wants it: UTF-8 on Windows, the system's bytes elsewhere."""
     text = str(path)
-    return text.encode("utf-8") if sys.platform == "win32" else text.encode(
-        sys.getfilesystemencoding(), "surrogateescape"
+    return (
+        text.encode("utf-8")
+        if sys.platform == "win32"
+        else text.encode(sys.getfilesystemencoding(), "surrogateescape")
     )
 
 
@@ -193,7 +215,11 @@ class Weights:
     """A loaded model file, its vocabulary and what the loader said of it."""
 
     def __init__(
-        self, spec: ModelSpec, *, repack: bool, on_progress: Callable[[float], None],
+        self,
+        spec: ModelSpec,
+        *,
+        repack: bool,
+        on_progress: Callable[[float], None],
         cancelled: Cancellation,
     ) -> None:
         native_log = start()
@@ -321,7 +347,12 @@ class Context:
     """
 
     def __init__(
-        self, weights: Weights, spec: ModelSpec, config: LoadConfig, *, n_outputs: int,
+        self,
+        weights: Weights,
+        spec: ModelSpec,
+        config: LoadConfig,
+        *,
+        n_outputs: int,
         n_threads: int,
     ) -> None:
         self.weights = weights
@@ -408,8 +439,9 @@ class Context:
         if n_past >= self.n_past:
             return
         if not lib.llama_memory_seq_rm(self.memory, 0, n_past, -1):
-            raise EngineError("This model cannot forget rejected tokens.",
-                              "Run it without a draft.")
+            raise EngineError(
+                "This model cannot forget rejected tokens.", "Run it without a draft."
+            )
         self.n_past = n_past
 
     def decode(self, token_ids: Sequence[int], *, outputs: str) -> int:

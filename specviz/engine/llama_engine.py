@@ -66,8 +66,13 @@ class LlamaEngine:
 
     def devices(self) -> tuple[Device, ...]:
         return tuple(
-            Device(name=d.name, description=d.description, kind=d.kind,
-                   memory_free=d.memory_free, memory_total=d.memory_total)
+            Device(
+                name=d.name,
+                description=d.description,
+                kind=d.kind,
+                memory_free=d.memory_free,
+                memory_total=d.memory_total,
+            )
             for d in llama.devices()
         )
 
@@ -97,14 +102,22 @@ class LlamaEngine:
         self._config = config
         target = self._slots[Role.TARGET]
         draft = self._slots.get(Role.DRAFT)
-        report(Loaded(
-            target=target.file.info, draft=draft.file.info if draft else None,
-            effective=self._load_settings(), can_speculate=target.can_truncate,
-            reasons=tuple(reasons),
-        ))
+        report(
+            Loaded(
+                target=target.file.info,
+                draft=draft.file.info if draft else None,
+                effective=self._load_settings(),
+                can_speculate=target.can_truncate,
+                reasons=tuple(reasons),
+            )
+        )
 
     def _load_draft(
-        self, spec: ModelSpec, config: LoadConfig, report: Report, cancelled: Cancellation,
+        self,
+        spec: ModelSpec,
+        config: LoadConfig,
+        report: Report,
+        cancelled: Cancellation,
         n_rows: int,
     ) -> None:
         """The target stays loaded and usable whatever becomes of the draft."""
@@ -117,10 +130,14 @@ class LlamaEngine:
         slot = self._slots[Role.DRAFT]
         if not slot.can_truncate:
             self._drop(Role.DRAFT)
-            raise _about(Role.DRAFT, PairError(
-                f"{file.info.name} cannot serve as a draft: its memory cannot forget the tokens "
-                "that the target rejects.", "Choose a draft of an architecture with attention only."
-            ))
+            raise _about(
+                Role.DRAFT,
+                PairError(
+                    f"{file.info.name} cannot serve as a draft: its memory cannot forget "
+                    "the tokens that the target rejects.",
+                    "Choose a draft of an architecture with attention only.",
+                ),
+            )
 
     def _drop(self, role: Role) -> None:
         slot = self._slots.pop(role, None)
@@ -128,8 +145,13 @@ class LlamaEngine:
             slot.close()
 
     def _load_role(
-        self, role: Role, spec: ModelSpec, config: LoadConfig, report: Report,
-        cancelled: Cancellation, n_rows: int,
+        self,
+        role: Role,
+        spec: ModelSpec,
+        config: LoadConfig,
+        report: Report,
+        cancelled: Cancellation,
+        n_rows: int,
     ) -> None:
         repack = config.repack and not self._safe_mode
         slot = self._slots.get(role)
@@ -163,21 +185,28 @@ class LlamaEngine:
             raise _about(role, error) from None
         if not weights.has_decoder or weights.has_encoder:
             weights.close()
-            raise _about(role, PairError(
-                f"{file.info.name} is not a model that writes on from a prompt.",
-                "Choose a decoder-only language model.",
-            ))
+            raise _about(
+                role,
+                PairError(
+                    f"{file.info.name} is not a model that writes on from a prompt.",
+                    "Choose a decoder-only language model.",
+                ),
+            )
         return Slot(spec, repack, file, weights)
 
-    def _set_up_context(
-        self, slot: Slot, spec: ModelSpec, config: LoadConfig, n_rows: int
-    ) -> None:
+    def _set_up_context(self, slot: Slot, spec: ModelSpec, config: LoadConfig, n_rows: int) -> None:
         n_threads = spec.n_threads or physical_cores()
         n_outputs = max(llama.MIN_OUTPUTS, n_rows)
         if slot.context and slot.context.n_outputs >= n_outputs:
             n_outputs = slot.context.n_outputs
-        key = (config.n_ctx, config.n_batch, config.flash_attention, spec.type_k, spec.type_v,
-               n_outputs)
+        key = (
+            config.n_ctx,
+            config.n_batch,
+            config.flash_attention,
+            spec.type_k,
+            spec.type_v,
+            n_outputs,
+        )
         if slot.context is None or slot.context_key != key:
             slot.close_context()
             slot.context = llama.Context(
@@ -224,17 +253,31 @@ class LlamaEngine:
         config = _with_seed(config)
         drafters = self._drafters(config, target, draft)
         yield RunStarted(
-            run_id=run.run_id, t=llama.now() - start, config=config, target=target.file.info,
-            draft=draft.file.info if drafters and draft else None, environment=self.environment,
+            run_id=run.run_id,
+            t=llama.now() - start,
+            config=config,
+            target=target.file.info,
+            draft=draft.file.info if drafters and draft else None,
+            environment=self.environment,
             effective={**self._load_settings(), **run_settings(config), "template": template},
-            n_prompt=len(prompt), started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            n_prompt=len(prompt),
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         )
-        job = Job(run_id=run.run_id, prompt=prompt, max_tokens=config.max_tokens,
-                  stop=config.stop, start=start)
+        job = Job(
+            run_id=run.run_id,
+            prompt=prompt,
+            max_tokens=config.max_tokens,
+            stop=config.stop,
+            start=start,
+        )
         sampler = llama.Sampler(config.sampling)
         try:
             loop = DecodeLoop(
-                job, llama.LlamaTarget(target.context, sampler), drafters, llama.now, cancelled,
+                job,
+                llama.LlamaTarget(target.context, sampler),
+                drafters,
+                llama.now,
+                cancelled,
                 lambda role, done, total: report(
                     Prefilling(run_id=run.run_id, role=role, n_done=done, n_total=total)
                 ),
@@ -259,16 +302,17 @@ class LlamaEngine:
             text, template = config.prompt, "raw" if config.raw else "none"
         else:
             text = chat_template.render(
-                source, config.messages, bos=bos, eos=weights.special_text(weights.eos_id),
+                source,
+                config.messages,
+                bos=bos,
+                eos=weights.special_text(weights.eos_id),
                 reasoning=config.reasoning,
             )
             template = "model"
         add_special = not (template == "model" and bos and text.startswith(bos))
         return weights.tokenize(text, add_special=add_special, parse_special=True), template
 
-    def _drafters(
-        self, config: RunConfig, target: Slot, draft: Slot | None
-    ) -> DrafterChain | None:
+    def _drafters(self, config: RunConfig, target: Slot, draft: Slot | None) -> DrafterChain | None:
         if not _wants_draft(config):
             return None
         if not target.can_truncate:
@@ -281,9 +325,9 @@ class LlamaEngine:
             raise SettingError("There is no draft model to draft with.", "Choose a draft file.")
         speculation = config.speculation
         model = llama.LlamaDraft(draft.context, target.weights.n_vocab)
-        return DrafterChain([
-            DraftModelDrafter(model, speculation.n_max, speculation.n_min, speculation.p_min)
-        ])
+        return DrafterChain(
+            [DraftModelDrafter(model, speculation.n_max, speculation.n_min, speculation.p_min)]
+        )
 
 
 def _wants_draft(config: RunConfig) -> bool:
@@ -349,7 +393,10 @@ def change_reasons(old: LoadConfig | None, new: LoadConfig) -> list[str]:
         (old.repack, new.repack, "repacked weights"),
     )
     reasons += [name for before, after, name in pairs if before != after]
-    for role, before, after in (("target", old.target, new.target), ("draft", old.draft, new.draft)):
+    for role, before, after in (
+        ("target", old.target, new.target),
+        ("draft", old.draft, new.draft),
+    ):
         if before is None or after is None:
             if before is not after:
                 reasons.append(f"{role} added" if before is None else f"{role} removed")

@@ -13,7 +13,7 @@ Progress = Callable[[int, int], None]
 """Called with tokens done and tokens in all."""
 
 
-class Cancelled(Exception):
+class Cancelled(Exception):  # noqa: N818 - a request that was met, not an error
     """The command was cancelled inside a call that cannot return early otherwise."""
 
 

@@ -54,13 +54,13 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong, in which run, after how many rounds.
+    """What goes wrong, in which run, after how many rounds. A `run` of None means: while loading.
 
     `unless_safe_mode`: the fault does not happen in safe mode, as with a native kernel that
     crashes at the default settings.
     """
 
-    run: RunMode
+    run: RunMode | None
     after_round: int
     kind: str
     message: str
@@ -159,7 +159,8 @@ def parse_script(value: Any) -> Script:
         for i, item in enumerate(root.items("rounds", []))
     )
     return Script(
-        pieces=pieces, end_tokens=end_tokens,
+        pieces=pieces,
+        end_tokens=end_tokens,
         prompt_tokens=max(root.whole("prompt_tokens", 1), 1),
         prefill_seconds=root.number("prefill_seconds", 0.0),
         can_remove_partial=root.flag("can_remove_partial", True),
@@ -191,7 +192,7 @@ def _pieces(root: _Reader) -> dict[int, bytes]:
             except ValueError:
                 raise ScriptError(f"{place}.hex is not hexadecimal.") from None
         else:
-            raise ScriptError(f"{place} should be text or {{\"hex\": ...}}.")
+            raise ScriptError(f'{place} should be text or {{"hex": ...}}.')
     return pieces
 
 
@@ -246,11 +247,13 @@ def _round(item: _Reader, known: frozenset[int] | set[int]) -> Round:
         where = f"{place}.draft[{i}]"
         if not isinstance(entry, list) or not 1 <= len(entry) <= 3:
             raise ScriptError(f"{where} should be [id, draft_prob, target_prob].")
-        draft.append((
-            _id(entry[0], f"{where}[0]", known),
-            _prob(entry[1] if len(entry) > 1 else None, f"{where}[1]"),
-            _prob(entry[2] if len(entry) > 2 else None, f"{where}[2]"),
-        ))
+        draft.append(
+            (
+                _id(entry[0], f"{where}[0]", known),
+                _prob(entry[1] if len(entry) > 1 else None, f"{where}[1]"),
+                _prob(entry[2] if len(entry) > 2 else None, f"{where}[2]"),
+            )
+        )
     accepted = item.whole("accepted", 0)
     if accepted > len(draft):
         raise ScriptError(f"{place}.accepted is {accepted}, but only {len(draft)} are drafted.")
@@ -259,8 +262,10 @@ def _round(item: _Reader, known: frozenset[int] | set[int]) -> Round:
     if target is not None:
         if not isinstance(target, list) or not 1 <= len(target) <= 2:
             raise ScriptError(f"{place}.target should be [id, target_prob] or null.")
-        own = (_id(target[0], f"{place}.target[0]", known),
-               _prob(target[1] if len(target) > 1 else None, f"{place}.target[1]"))
+        own = (
+            _id(target[0], f"{place}.target[0]", known),
+            _prob(target[1] if len(target) > 1 else None, f"{place}.target[1]"),
+        )
         if accepted < len(draft) and own[0] == draft[accepted][0]:
             raise ScriptError(f"{place}.target is the draft token that it is to replace.")
     elif accepted == 0:
@@ -269,13 +274,18 @@ def _round(item: _Reader, known: frozenset[int] | set[int]) -> Round:
     if copied and len(copied) != len(draft):
         raise ScriptError(f"{place}.copied_from should have one position for each draft token.")
     return Round(
-        draft=tuple(draft), accepted=accepted, target=own, dropped=item.whole("dropped", 0),
-        drafter=DraftSource(item.one_of("drafter", [s.value for s in DraftSource],
-                                        DraftSource.DRAFT_SIMPLE.value)),
+        draft=tuple(draft),
+        accepted=accepted,
+        target=own,
+        dropped=item.whole("dropped", 0),
+        drafter=DraftSource(
+            item.one_of("drafter", [s.value for s in DraftSource], DraftSource.DRAFT_SIMPLE.value)
+        ),
         copied_from=tuple(
             None if at is None else _id(at, f"{place}.copied_from[{i}]")
             for i, at in enumerate(copied)
-        ) or (None,) * len(draft),
+        )
+        or (None,) * len(draft),
         draft_seconds=item.number("draft_seconds", 0.0),
         verify_seconds=item.number("verify_seconds", 0.0),
         sample_seconds=item.number("sample_seconds", 0.0),
@@ -288,8 +298,9 @@ def _fault(value: Any) -> Fault | None:
     if value is None:
         return None
     item = _Reader(value, "script.fault")
+    run = item.one_of("run", ["load", *(mode.value for mode in RunMode)], "speculative")
     return Fault(
-        run=RunMode(item.one_of("run", [mode.value for mode in RunMode], "speculative")),
+        run=None if run == "load" else RunMode(run),
         after_round=item.whole("after_round", 0),
         kind=item.one_of("kind", FAULT_KINDS),
         message=str(item.value.get("message", ""))[:1000],
@@ -326,8 +337,15 @@ class ScriptClock:
 class ScriptedTarget:
     """Plays the target's part; the baseline is a list of rounds without drafts."""
 
-    def __init__(self, script: Script, rounds: Sequence[Round], clock: ScriptClock, n_ctx: int,
-                 on_round: Callable[[int], None], baseline: bool) -> None:
+    def __init__(
+        self,
+        script: Script,
+        rounds: Sequence[Round],
+        clock: ScriptClock,
+        n_ctx: int,
+        on_round: Callable[[int], None],
+        baseline: bool,
+    ) -> None:
         self._script = script
         self._rounds = rounds
         self._clock = clock
@@ -481,8 +499,11 @@ class ScriptedEngine:
     @property
     def environment(self) -> Environment:
         return Environment(
-            specviz_version=__version__, llama_cpp_python="none", llama_cpp="scripted",
-            system_info="scripted run", safe_mode=self._safe_mode,
+            specviz_version=__version__,
+            llama_cpp_python="none",
+            llama_cpp="scripted",
+            system_info="scripted run",
+            safe_mode=self._safe_mode,
         )
 
     gpu_offload = False
@@ -498,19 +519,34 @@ class ScriptedEngine:
 
     def _info(self, name: str) -> ModelInfo:
         return ModelInfo(
-            path=str(self._path), name=name, architecture="scripted", quantisation="none",
-            n_params=0, n_vocab=len(self._script.pieces), n_ctx_train=0, file_size=0,
+            path=str(self._path),
+            name=name,
+            architecture="scripted",
+            quantisation="none",
+            n_params=0,
+            n_vocab=len(self._script.pieces),
+            n_ctx_train=0,
+            file_size=0,
         )
 
     def load(self, config: LoadConfig, report: Report, cancelled: Cancellation) -> None:
-        report(Loaded(
-            target=self._info("Scripted target"), draft=self._info("Scripted draft"),
-            effective=self._effective(config), can_speculate=True, reasons=(),
-        ))
+        self._check_fault(None, 0)
+        report(
+            Loaded(
+                target=self._info("Scripted target"),
+                draft=self._info("Scripted draft"),
+                effective=self._effective(config),
+                can_speculate=True,
+                reasons=(),
+            )
+        )
 
     def _effective(self, config: LoadConfig) -> dict[str, Scalar]:
-        return {"n_ctx": config.n_ctx, "safe_mode": self._safe_mode,
-                "can_remove_partial": self._script.can_remove_partial}
+        return {
+            "n_ctx": config.n_ctx,
+            "safe_mode": self._safe_mode,
+            "can_remove_partial": self._script.can_remove_partial,
+        }
 
     def run(self, run: Run, report: Report, cancelled: Cancellation) -> Iterator[RunEvent]:
         script, config = self._script, run.config
@@ -518,36 +554,53 @@ class ScriptedEngine:
         if script.prompt_tokens >= config.load.n_ctx > 0:
             raise SettingError(
                 f"The prompt has {script.prompt_tokens} tokens and the context holds "
-                f"{config.load.n_ctx}.", "Choose a larger context."
+                f"{config.load.n_ctx}.",
+                "Choose a larger context.",
             )
         if config.sampling.seed is None:
             config = replace(config, sampling=replace(config.sampling, seed=0))
         clock = ScriptClock(script.instant, cancelled)
         rounds = _baseline_rounds(script) if baseline else script.rounds * script.repeat_rounds
         target = ScriptedTarget(
-            script, rounds, clock, config.load.n_ctx or 1 << 30,
-            lambda done: self._check_fault(config.mode, done), baseline,
+            script,
+            rounds,
+            clock,
+            config.load.n_ctx or 1 << 30,
+            lambda done: self._check_fault(config.mode, done),
+            baseline,
         )
         drafters = None if baseline else ScriptedChain(ScriptedDrafter(target, clock))
         prompt = range(FIRST_PROMPT_ID, FIRST_PROMPT_ID + script.prompt_tokens)
         yield RunStarted(
-            run_id=run.run_id, t=0.0, config=config, target=self._info("Scripted target"),
+            run_id=run.run_id,
+            t=0.0,
+            config=config,
+            target=self._info("Scripted target"),
             draft=None if baseline else self._info("Scripted draft"),
             environment=self.environment,
             effective={**self._effective(config.load), **run_settings(config)},
             n_prompt=script.prompt_tokens,
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         )
-        job = Job(run_id=run.run_id, prompt=prompt, max_tokens=config.max_tokens,
-                  stop=config.stop, start=0.0)
+        job = Job(
+            run_id=run.run_id,
+            prompt=prompt,
+            max_tokens=config.max_tokens,
+            stop=config.stop,
+            start=0.0,
+        )
         yield from DecodeLoop(
-            job, target, drafters, clock, cancelled,
+            job,
+            target,
+            drafters,
+            clock,
+            cancelled,
             lambda role, done, total: report(
                 Prefilling(run_id=run.run_id, role=role, n_done=done, n_total=total)
             ),
         ).events()
 
-    def _check_fault(self, mode: RunMode, done: int) -> None:
+    def _check_fault(self, mode: RunMode | None, done: int) -> None:
         fault = self._script.fault
         if fault is None or fault.run is not mode or fault.after_round != done:
             return
@@ -559,9 +612,16 @@ def _baseline_rounds(script: Script) -> list[Round]:
     probs = script.baseline_probs
     return [
         Round(
-            draft=(), accepted=0, target=(token_id, probs[i] if i < len(probs) else None),
-            dropped=0, drafter=DraftSource.DRAFT_SIMPLE, copied_from=(), draft_seconds=0.0,
-            verify_seconds=script.step_seconds, sample_seconds=0.0, save_seconds=0.0,
+            draft=(),
+            accepted=0,
+            target=(token_id, probs[i] if i < len(probs) else None),
+            dropped=0,
+            drafter=DraftSource.DRAFT_SIMPLE,
+            copied_from=(),
+            draft_seconds=0.0,
+            verify_seconds=script.step_seconds,
+            sample_seconds=0.0,
+            save_seconds=0.0,
             restore_seconds=0.0,
         )
         for i, token_id in enumerate(script.baseline_ids)

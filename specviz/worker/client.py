@@ -54,12 +54,18 @@ LOG_TAIL_BYTES = 4096
 _END = None
 
 ERRORS: dict[str, type[SpecvizError]] = {
-    "setting": SettingError, "pair": PairError, "file": FileError, "engine": EngineError,
+    "setting": SettingError,
+    "pair": PairError,
+    "file": FileError,
+    "engine": EngineError,
 }
 
 WINDOWS_CODES = {
-    0xC0000005: "an access violation", 0xC000001D: "an illegal instruction",
-    0xC0000409: "an abort", 0xC00000FD: "a stack overflow", 0x40000015: "an abort",
+    0xC0000005: "an access violation",
+    0xC000001D: "an illegal instruction",
+    0xC0000409: "an abort",
+    0xC00000FD: "a stack overflow",
+    0x40000015: "an abort",
 }
 
 
@@ -108,8 +114,9 @@ class EngineClient:
                 message = await self._next()
         except TimeoutError:
             await self.close()
-            raise EngineDied("The engine did not start within two minutes.",
-                             log_tail=self.log_tail()) from None
+            raise EngineDied(
+                "The engine did not start within two minutes.", log_tail=self.log_tail()
+            ) from None
         if isinstance(message, Failed):
             await self.close()
             raise _error_of(message)
@@ -127,7 +134,8 @@ class EngineClient:
         self._log_path = Path(name)
         options = entry.WorkerOptions(
             script=str(self._script) if self._script else None,
-            safe_mode=self._safe_mode, log_path=name,
+            safe_mode=self._safe_mode,
+            log_path=name,
         )
         self._process = context.Process(
             target=entry.main, args=(theirs, options), name="specviz-engine", daemon=True
@@ -220,8 +228,13 @@ class EngineClient:
             self._deliver(_END)
         except TraceError:
             self.kill()
-            self._deliver(EngineDied("The engine sent something that makes no sense and was ended.",
-                                     "Start it again to go on.", log_tail=self.log_tail()))
+            self._deliver(
+                EngineDied(
+                    "The engine sent something that makes no sense and was ended.",
+                    "Start it again to go on.",
+                    log_tail=self.log_tail(),
+                )
+            )
 
     def _deliver(self, message: Message | SpecvizError | None) -> None:
         """Put into the inbox; wakes the loop once for many messages."""
@@ -257,12 +270,17 @@ class EngineClient:
             code = self._process.exitcode
         tail = self.log_tail()
         if self._ended_as_deaf:
-            return EngineDied("The engine did not stop when asked and was ended.",
-                              "The models have to be loaded again.", exit_code=code, log_tail=tail)
+            return EngineDied(
+                "The engine did not stop when asked and was ended.",
+                "The models have to be loaded again.",
+                exit_code=code,
+                log_tail=tail,
+            )
         return EngineDied(
             f"The engine stopped: {describe_exit(code)}.",
             "The tokens so far are kept. Start the engine again to go on.",
-            exit_code=code, log_tail=tail,
+            exit_code=code,
+            log_tail=tail,
         )
 
     def _end_deaf(self) -> None:
@@ -306,24 +324,33 @@ def describe_exit(code: int | None) -> str:
     """How a process ended, in words."""
     if code is None:
         return "its end could not be observed"
+    words = WINDOWS_CODES.get(code & 0xFFFFFFFF)
+    if words:
+        return f"{words} (code 0x{code & 0xFFFFFFFF:08X})"
     if code < 0:
-        names = {"SIGSEGV": "a memory fault", "SIGILL": "an illegal instruction",
-                 "SIGABRT": "an abort", "SIGKILL": "killed from outside",
-                 "SIGBUS": "a memory fault", "SIGFPE": "an arithmetic fault"}
+        names = {
+            "SIGSEGV": "a memory fault",
+            "SIGILL": "an illegal instruction",
+            "SIGABRT": "an abort",
+            "SIGKILL": "killed from outside",
+            "SIGBUS": "a memory fault",
+            "SIGFPE": "an arithmetic fault",
+        }
         try:
             name = signal.Signals(-code).name
         except ValueError:
             name = "unknown"
         return f"{names.get(name, 'ended by a signal')} (signal {-code}, {name})"
-    words = WINDOWS_CODES.get(code & 0xFFFFFFFF)
-    return f"{words} (code 0x{code & 0xFFFFFFFF:08X})" if words else f"exit code {code}"
+    return f"exit code {code}"
 
 
 def died_in_native_code(code: int | None) -> bool:
     """Whether an exit code is that of a crash, not of a decision or of a kill from outside."""
     if code is None:
         return False
+    if code & 0xFFFFFFFF in WINDOWS_CODES:
+        return True
     if code < 0:
         crashes = ("SIGSEGV", "SIGILL", "SIGABRT", "SIGBUS", "SIGFPE")
         return any(-code == getattr(signal, name, None) for name in crashes)
-    return (code & 0xFFFFFFFF) in WINDOWS_CODES
+    return False

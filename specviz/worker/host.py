@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import io
 import logging
 import os
 import queue
@@ -74,20 +75,30 @@ def _redirect_output(log_path: str) -> None:
         os.dup2(descriptor, stream)
     os.close(descriptor)
     # a windowed program on Windows has no standard streams at all
-    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(
+            io.FileIO(stream, "w", closefd=False), "utf-8", "replace", line_buffering=True
+        )
+        for stream in (1, 2)
+    )
     faulthandler.enable(sys.stderr)
     # llama.cpp would otherwise start a debugger for its stack dump, which takes seconds
     os.environ["GGML_NO_BACKTRACE"] = "1"
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, force=True,
-                        format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(
+        level=logging.INFO,
+        stream=sys.stderr,
+        force=True,
+        format="%(levelname)s %(name)s: %(message)s",
+    )
 
 
 def _make_engine(options: WorkerOptions, host: Host) -> Engine:
     if options.script is not None:
         path = Path(options.script)
         return ScriptedEngine(
-            read_script(path), path=path, safe_mode=options.safe_mode,
+            read_script(path),
+            path=path,
+            safe_mode=options.safe_mode,
             on_fault=lambda fault: make_fault(fault, host.send_raw),
         )
     from specviz.engine.llama_engine import LlamaEngine
@@ -115,10 +126,13 @@ class Host:
         self._engine = engine
         threading.Thread(target=self._read_commands, name="commands", daemon=True).start()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.send(EngineReady(
-                environment=engine.environment, n_physical_cores=physical_cores(),
-                gpu_offload=engine.gpu_offload,
-            ))
+            self.send(
+                EngineReady(
+                    environment=engine.environment,
+                    n_physical_cores=physical_cores(),
+                    gpu_offload=engine.gpu_offload,
+                )
+            )
             while not isinstance(command := self._commands.get(), Shutdown):
                 self._obey(engine, command)
         engine.unload()
@@ -151,10 +165,13 @@ class Host:
             raise
         except Exception as error:  # the edge of the process: anything becomes an answer
             log.exception("command failed")
-            self.send(Failed(
-                kind="engine", message=f"The engine met a fault of its own: {_line(error)}.",
-                hint="The engine's log has the details.",
-            ))
+            self.send(
+                Failed(
+                    kind="engine",
+                    message=f"The engine met a fault of its own: {_line(error)}.",
+                    hint="The engine's log has the details.",
+                )
+            )
 
     def _dispatch(self, engine: Engine, command: Command) -> None:
         match command:
@@ -185,8 +202,15 @@ class Host:
             # before its first event a run has not begun: then the command failed
             if last_t < 0:
                 raise
-            self.send(RunFailed(run_id=command.run_id, t=last_t, kind=_kind(error),
-                                message=error.message, hint=error.hint))
+            self.send(
+                RunFailed(
+                    run_id=command.run_id,
+                    t=last_t,
+                    kind=_kind(error),
+                    message=error.message,
+                    hint=error.hint,
+                )
+            )
         finally:
             _close(events)
 
@@ -206,8 +230,12 @@ def _kind(error: SpecvizError) -> str:
 
 
 def _failed(error: SpecvizError) -> Failed:
-    return Failed(kind=_kind(error), message=error.message, hint=error.hint,
-                  role=Role(error.role) if error.role else None)
+    return Failed(
+        kind=_kind(error),
+        message=error.message,
+        hint=error.hint,
+        role=Role(error.role) if error.role else None,
+    )
 
 
 def _line(error: BaseException) -> str:

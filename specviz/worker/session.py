@@ -70,7 +70,9 @@ class EngineSession:
     """The engine as its users see it. One command at a time; `cancel` stops the one under way."""
 
     def __init__(
-        self, script: Path | None = None, preferences: Preferences | None = None,
+        self,
+        script: Path | None = None,
+        preferences: Preferences | None = None,
         cancel_grace: float = 4.0,
     ) -> None:
         self._script = script

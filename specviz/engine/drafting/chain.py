@@ -35,8 +35,11 @@ class DrafterChain:
             if proposal.token_ids:
                 self._winner = drafter
                 return Proposal(
-                    proposal.token_ids[:limit], proposal.probs[:limit],
-                    proposal.copied_from[:limit], n_dropped, drafter.source,
+                    proposal.token_ids[:limit],
+                    proposal.probs[:limit],
+                    proposal.copied_from[:limit],
+                    n_dropped,
+                    drafter.source,
                 )
         return Proposal(n_dropped=n_dropped) if n_dropped else NOTHING
 

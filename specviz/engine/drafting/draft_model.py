@@ -76,9 +76,7 @@ class DraftModelDrafter:
             todo = [token_id]
         if len(token_ids) < self._n_min:
             return Proposal(n_dropped=len(token_ids)) if token_ids else NOTHING
-        return Proposal(
-            tuple(token_ids), tuple(probs), (None,) * len(token_ids), 0, self.source
-        )
+        return Proposal(tuple(token_ids), tuple(probs), (None,) * len(token_ids), 0, self.source)
 
     def accept(self, n_accepted: int) -> None:
         """Nothing to learn: the next draft compares the memory with the text."""

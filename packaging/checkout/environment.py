@@ -14,12 +14,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 from checkout import lockfile
 from checkout.engine_wheel import NAME as ENGINE
-from checkout.engine_wheel import engine_wheel, wanted_build
+from checkout.engine_wheel import EngineBuild, engine_wheel, wanted_build
 from checkout.processes import pip_environment, run_logged
 from checkout.qt_libraries import ensure_libraries
 from checkout.terminal import LiveLine, SetupError, last_lines, say
@@ -86,63 +87,68 @@ def read_record(folder: Path) -> Record | None:
         return None
 
 
+class Step(Enum):
+    """What has to be done to an environment before it can be used."""
+
+    NOTHING = "nothing"
+    INSTALL = "install"
+    REMAKE = "remake"
+
+
+def next_step(old: Record | None, wanted: Record, *, usable: bool) -> Step:
+    """Compare what an environment was made from with what is wanted.
+
+    `usable`: it has an interpreter. An environment without a record was made by hand: it is
+    installed into, never deleted. One with an unfinished record is half-made: it is made again.
+    """
+    if not usable:
+        return Step.REMAKE
+    if old is None:
+        return Step.INSTALL
+    if old.state != "complete" or old.lock != wanted.lock:
+        return Step.REMAKE
+    contents = wanted.contents if old.contents == "development" else old.contents
+    return Step.NOTHING if replace(old, contents=contents) == wanted else Step.INSTALL
+
+
 def prepare(checkout: Checkout, contents: str, *, qt: bool = True) -> Path:
     """Make the environment what the lock says; returns its interpreter. Quick when it is."""
     folder = checkout.environment if qt else checkout.environment_without_qt
+    python = python_of(folder)
     old = read_record(folder)
     lock = lockfile.read_lock(checkout.lock_file(contents))
     build = wanted_build(lock[ENGINE], old.cmake_args if old else "")
-    wanted = Record(
-        "complete",
-        contents,
-        _digest(checkout.lock_file(name) for name in LOCKS),
-        _digest([checkout.root / "pyproject.toml", checkout.root / "specviz" / "__init__.py"]),
-        build.key,
-        build.cmake_args,
-    )
-    python = python_of(folder)
-    if python.exists() and old and _satisfies(old, wanted):
+    wanted = _wanted_record(checkout, contents, build)
+    step = next_step(old, wanted, usable=python.exists())
+    if step is Step.NOTHING:
         return python
+    if step is Step.REMAKE:
+        if old and old.state != "complete":
+            say("The last set-up was interrupted; it is done again.")
+        _make(folder)
+    elif old is None:
+        say(f"Using the environment that is already in {folder}.")
+    _write_record(folder, replace(wanted, state="incomplete"))
     if not qt:
         lock = lockfile.without(lock, QT_PACKAGES)
-    _make(folder, old, wanted)
-    _write_record(folder, Record(**{**asdict(wanted), "state": "incomplete"}))
-    log = checkout.setup_log
-    _install_lock(python, lockfile.only(lock, ["pip"]), log, "Updating pip")
-    rest = lockfile.without(lock, ["pip", ENGINE])
-    _install_lock(python, rest, log, f"Installing {len(rest)} packages")
-    if qt:
-        ensure_libraries(_package_folder(python, "PySide6"), log)
-    wheel = engine_wheel(python, build, checkout.build)
-    _pip(python, log, "Installing llama-cpp-python", "--no-deps", "--force-reinstall", wheel)
-    _pip(
-        python,
-        log,
-        "Installing this checkout",
-        "--no-deps",
-        "--no-build-isolation",
-        "-e",
-        checkout.root,
-    )
+    _install(checkout, python, lock, build, qt)
     _write_record(folder, wanted)
     return python
 
 
-def _satisfies(old: Record, wanted: Record) -> bool:
-    if old.contents == "development":
-        old = Record(**{**asdict(old), "contents": wanted.contents})
-    return old == wanted
+def _wanted_record(checkout: Checkout, contents: str, build: EngineBuild) -> Record:
+    project = [checkout.root / "pyproject.toml", checkout.root / "specviz" / "__init__.py"]
+    return Record(
+        state="complete",
+        contents=contents,
+        lock=_digest(checkout.lock_file(name) for name in LOCKS),
+        project=_digest(project),
+        engine=build.key,
+        cmake_args=build.cmake_args,
+    )
 
 
-def _make(folder: Path, old: Record | None, wanted: Record) -> None:
-    usable = python_of(folder).exists()
-    if usable and old is None:
-        say(f"Using the environment that is already in {folder}.")
-        return
-    if usable and old and old.state == "complete" and old.lock == wanted.lock:
-        return
-    if old and old.state != "complete":
-        say("The last set-up was interrupted; it is done again.")
+def _make(folder: Path) -> None:
     if importlib.util.find_spec("ensurepip") is None:
         raise SetupError(
             "This Python cannot make virtual environments. On Debian and Ubuntu install the "
@@ -158,6 +164,24 @@ def _make(folder: Path, old: Record | None, wanted: Record) -> None:
             "The virtual environment could not be made:\n    "
             + (made.stdout + made.stderr).strip().replace("\n", "\n    ")
         )
+
+
+def _install(
+    checkout: Checkout, python: Path, lock: lockfile.Lock, build: EngineBuild, qt: bool
+) -> None:
+    log = checkout.setup_log
+    _install_lock(python, lockfile.only(lock, ["pip"]), log, "Updating pip")
+    rest = lockfile.without(lock, ["pip", ENGINE])
+    _install_lock(python, rest, log, f"Installing {len(rest)} packages")
+    if qt:
+        # before the compilation, so that whatever is missing is said early
+        ensure_libraries(_package_folder(python, "PySide6"), log)
+    wheel = engine_wheel(python, build, checkout.build)
+    _pip(python, log, "Installing llama-cpp-python", "--no-deps", "--force-reinstall", wheel)
+    _pip(
+        python, log, "Installing this checkout", "--no-deps", "--no-build-isolation",
+        "-e", checkout.root,
+    )  # fmt: skip
 
 
 def _install_lock(python: Path, lock: lockfile.Lock, log: Path, title: str) -> None:

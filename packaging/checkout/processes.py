@@ -62,8 +62,9 @@ def run_logged(
 
 def _read(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]) -> None:
     assert process.stdout is not None
-    for text in process.stdout:
-        lines.put(text)
+    with process.stdout as output:
+        for text in output:
+            lines.put(text)
     lines.put(None)
 
 

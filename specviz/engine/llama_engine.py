@@ -30,6 +30,7 @@ class Slot:
 
     spec: ModelSpec
     repack: bool
+    stamp: tuple[int, int] | None
     file: ModelFile
     weights: llama.Weights
     context: llama.Context | None = None
@@ -155,8 +156,7 @@ class LlamaEngine:
     ) -> None:
         repack = config.repack and not self._safe_mode
         slot = self._slots.get(role)
-        key = (spec.path, spec.n_gpu_layers, repack)
-        if slot is None or (slot.spec.path, slot.spec.n_gpu_layers, slot.repack) != key:
+        if slot is None or not _serves(slot, spec, repack):
             self._drop(role)
             slot = self._read_weights(role, spec, repack, report, cancelled)
             self._slots[role] = slot
@@ -170,6 +170,7 @@ class LlamaEngine:
     def _read_weights(
         self, role: Role, spec: ModelSpec, repack: bool, report: Report, cancelled: Cancellation
     ) -> Slot:
+        stamp = _stamp(spec.path)
         file = _inspect(spec, role)
         if file.kind is not FileKind.MODEL:
             raise _about(role, PairError(file.explanation, "Choose another file."))
@@ -192,7 +193,7 @@ class LlamaEngine:
                     "Choose a decoder-only language model.",
                 ),
             )
-        return Slot(spec, repack, file, weights)
+        return Slot(spec, repack, stamp, file, weights)
 
     def _set_up_context(self, slot: Slot, spec: ModelSpec, config: LoadConfig, n_rows: int) -> None:
         n_threads = spec.n_threads or physical_cores()
@@ -290,7 +291,10 @@ class LlamaEngine:
         n_rows = 1 + (config.speculation.n_max if _wants_draft(config) else 0)
         target = self._slots.get(Role.TARGET)
         prepared = target.context.n_outputs if target and target.context else 0
-        if self._config != config.load or n_rows > prepared:
+        same = self._config == config.load and all(
+            _serves(slot, slot.spec, slot.repack) for slot in self._slots.values()
+        )
+        if not same or n_rows > prepared:
             self.load(config.load, report, cancelled, n_rows)
 
     def _prompt(self, config: RunConfig, target: Slot) -> tuple[list[int], str]:
@@ -353,6 +357,24 @@ def _check_prompt(n_prompt: int, n_ctx: int) -> None:
             f"The prompt has {n_prompt} tokens and the context holds {n_ctx}.",
             "Shorten the prompt or choose a larger context.",
         )
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """Size and time of a file, to notice that another one took its name; None when it is gone."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _serves(slot: Slot, spec: ModelSpec, repack: bool) -> bool:
+    """Whether what is loaded is what is asked for; a file deleted since still serves."""
+    known = (slot.spec.path, slot.spec.n_gpu_layers, slot.repack)
+    return known == (spec.path, spec.n_gpu_layers, repack) and _stamp(spec.path) in (
+        None,
+        slot.stamp,
+    )
 
 
 def _inspect(spec: ModelSpec, role: Role) -> ModelFile:

@@ -14,6 +14,7 @@ import os
 import signal
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from multiprocessing.connection import Connection
@@ -51,6 +52,7 @@ MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 START_SECONDS = 120.0
 LEAVE_SECONDS = 2.0
 LOG_TAIL_BYTES = 4096
+BREATH_SECONDS = 0.004
 _END = None
 
 ERRORS: dict[str, type[SpecvizError]] = {
@@ -154,6 +156,7 @@ class EngineClient:
         self._busy = True
         try:
             self._send(command)
+            breath = time.monotonic()
             while True:
                 message = await self._next()
                 if isinstance(message, Failed):
@@ -161,6 +164,10 @@ class EngineClient:
                 yield message
                 if isinstance(message, Done):
                     return
+                # messages that lie ready are taken without waiting: let the loop do its other work
+                if time.monotonic() - breath > BREATH_SECONDS:
+                    await asyncio.sleep(0)
+                    breath = time.monotonic()
         finally:
             self._busy = False
             self._disarm()

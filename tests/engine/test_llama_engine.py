@@ -333,3 +333,17 @@ def test_a_random_seed_is_drawn_once_and_can_be_used_again(engine, files):
         config_for(RunMode.BASELINE, load, sampling=SamplingConfig(temperature=1.0, seed=seed)),
     )
     assert ids(again) == ids(first)
+
+
+def test_another_file_under_the_same_name_is_noticed(engine, files, tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(files["llama"].read_bytes())
+    first = run(engine, config_for(RunMode.BASELINE, exact_load(path), max_tokens=9))
+    path.unlink()
+    # still in memory, so still of use
+    kept = run(engine, config_for(RunMode.BASELINE, exact_load(path), max_tokens=9))
+    assert ids(kept) == ids(first)
+    path.write_bytes(files["gemma3"].read_bytes())
+    other = run(engine, config_for(RunMode.BASELINE, exact_load(path), max_tokens=9))
+    assert other.started.target.architecture == "gemma3"
+    assert ids(other) != ids(first)

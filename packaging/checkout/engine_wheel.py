@@ -53,9 +53,11 @@ def expected_minutes(cores: int) -> int:
 
 def announcement(cores: int) -> str:
     """What is said before the compilation starts."""
+    minutes = expected_minutes(cores)
     return (
         "llama-cpp-python, which runs the models, is compiled now. This is needed once, and takes "
-        f"8 to 10 minutes on 2 cores; here, with {cores}, about {expected_minutes(cores)}."
+        f"8 to 10 minutes on 2 cores. This machine has {cores}: expect about {minutes} "
+        f"minute{'s' if minutes > 1 else ''}."
     )
 
 

@@ -118,4 +118,4 @@ def test_other_failures_show_the_telling_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("cores", "minutes"), [(1, 16), (2, 8), (8, 2), (64, 1)])
 def test_the_expected_time_depends_on_the_cores(cores: int, minutes: int) -> None:
     assert expected_minutes(cores) == minutes
-    assert f"with {cores}, about {minutes}." in announcement(cores)
+    assert f"has {cores}: expect about {minutes} minute" in announcement(cores)

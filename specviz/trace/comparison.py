@@ -130,12 +130,12 @@ def same_task(one: Trace, other: Trace) -> bool:
     """
     if one.started is None or other.started is None:
         return False
-    return one.started.target == other.started.target and _task(one.started.config) == _task(
+    return one.started.target == other.started.target and task_of(one.started.config) == task_of(
         other.started.config
     )
 
 
-def _task(config: RunConfig) -> RunConfig:
+def task_of(config: RunConfig) -> RunConfig:
     """The configuration with all that may differ between the runs of one task set alike."""
     greedy = config.sampling.temperature == 0
     return replace(

@@ -1,0 +1,286 @@
+"""An answer as spans in lines: takes in what a trace has grown by, and knows what each span is.
+
+Spans are committed tokens and, on demand, rejected drafts before the token that replaced them.
+Knows nothing of painting, widgets or selections.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from specviz.trace.config import RunMode
+from specviz.trace.events import DraftToken, TokenSource
+from specviz.trace.trace import Token, Trace
+from specviz.ui import figures
+from specviz.ui.pieces import displayed, on_one_line, visible
+from specviz.ui.token_layout import Style, TokenLayout
+
+SOURCE_WORDS = {
+    Style.PLAIN: "The target alone",
+    Style.ACCEPTED: "Accepted from the draft",
+    Style.COPIED: "Accepted copy of earlier text",
+    Style.RECOVERED: "The target’s correction",
+    Style.BONUS: "Bonus token of the target",
+    Style.REJECTED: "Rejected draft token",
+}
+
+_TARGET_STYLES = {
+    TokenSource.RECOVERED: Style.RECOVERED,
+    TokenSource.BONUS: Style.BONUS,
+    TokenSource.SAMPLED: Style.PLAIN,
+}
+
+
+def style_of(token: Token) -> Style:
+    """How a committed token is drawn."""
+    if token.source is TokenSource.ACCEPTED:
+        return Style.ACCEPTED if token.copied_from is None else Style.COPIED
+    return _TARGET_STYLES[token.source]
+
+
+def _rejected_ref(step: int, draft_position: int) -> int:
+    return -(step << 16 | draft_position) - 1
+
+
+class Answer:
+    """The answer of one trace in a `TokenLayout` (at most one trace at a time).
+
+    `limit`: show no more than so many tokens (replay), None for all.
+    """
+
+    def __init__(self, layout: TokenLayout) -> None:
+        self.layout = layout
+        self.trace: Trace | None = None
+        self.show_rejected = False
+        self.limit: int | None = None
+        self._items = array("Q")
+        self._closed = False
+
+    @property
+    def n_taken(self) -> int:
+        """Tokens taken in so far."""
+        return len(self._items)
+
+    def show(self, trace: Trace | None) -> None:
+        """Start anew with this trace."""
+        self.trace = trace
+        self.limit = None
+        self._start_over()
+
+    def set_show_rejected(self, show: bool) -> None:
+        """Lay the answer out anew, with or without rejected drafts."""
+        self.show_rejected = show
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.layout.clear()
+        self._items = array("Q")
+        self._closed = False
+        self.take_new()
+
+    def take_new(self) -> bool:
+        """Take in what the trace has grown by; True when anything changed."""
+        trace = self.trace
+        if trace is None:
+            return False
+        n = trace.n_shown if self.limit is None else min(trace.n_shown, self.limit)
+        before = self.layout.n_items
+        cut = False
+        if n < self.n_taken or (trace.closed and not self._closed):
+            cut = self._cut_back(min(self._first_change(trace), n))
+        for position in range(self.n_taken, n):
+            self._take(trace, trace.tokens[position])
+        if trace.closed and n == len(trace.tokens) and (n > 0 or trace.steps):
+            if not self._closed or cut:
+                self._take_rejected_at_the_end(trace)
+        self._closed = trace.closed
+        changed = cut or self.layout.n_items != before
+        if changed:
+            self.layout.settle()
+        return changed
+
+    def _first_change(self, trace: Trace) -> int:
+        """The first taken token that the end of the run has cut away or changed."""
+        texts = self.layout.texts
+        for position, item in enumerate(self._items):
+            if position >= len(trace.tokens):
+                return position
+            if texts[item] != displayed(trace.tokens[position].text):
+                return position
+        return self.n_taken
+
+    def _cut_back(self, n_tokens: int) -> bool:
+        if n_tokens >= self.n_taken:
+            return False
+        item = self._items[n_tokens]
+        while item and self.layout.refs[item - 1] < 0:
+            item -= 1
+        self.layout.truncate(item)
+        del self._items[n_tokens:]
+        return True
+
+    def _take(self, trace: Trace, token: Token) -> None:
+        if self.show_rejected and token.draft_position is None:
+            self._take_rejected(trace, token.step)
+        self._items.append(self.layout.n_items)
+        plain = trace.mode is RunMode.BASELINE
+        style = Style.PLAIN if plain else style_of(token)
+        self.layout.append(displayed(token.text), style, token.position)
+
+    def _take_rejected(self, trace: Trace, step: int) -> None:
+        event = trace.steps[step]
+        for i in range(event.n_accepted, len(event.draft)):
+            text = on_one_line(event.draft[i].piece)
+            if i == event.n_accepted:
+                text = ("\u2005" if text.startswith(" ") else " ") + text
+            self.layout.append(text, Style.REJECTED, _rejected_ref(step, i))
+
+    def _take_rejected_at_the_end(self, trace: Trace) -> None:
+        if self.show_rejected and trace.steps and trace.steps[-1].target is None:
+            self._take_rejected(trace, len(trace.steps) - 1)
+
+    # What a span is --------------------------------------------------------------------------
+    def token_of(self, item: int) -> Token | None:
+        """The committed token of a span; None for a rejected draft."""
+        ref = self.layout.refs[item]
+        if ref < 0 or self.trace is None or ref >= len(self.trace.tokens):
+            return None
+        return self.trace.tokens[ref]
+
+    def step_of(self, item: int) -> int | None:
+        """The verify step of a span."""
+        ref = self.layout.refs[item]
+        if ref < 0:
+            return (-ref - 1) >> 16
+        token = self.token_of(item)
+        return None if token is None else token.step
+
+    def rejected_of(self, item: int) -> DraftToken | None:
+        """The rejected draft token of a span; None for a committed token."""
+        ref = self.layout.refs[item]
+        if ref >= 0 or self.trace is None:
+            return None
+        return self.trace.steps[(-ref - 1) >> 16].draft[(-ref - 1) & 0xFFFF]
+
+    def item_of(self, position: int) -> int | None:
+        """The span of the committed token at a position, if it is shown."""
+        return self._items[position] if 0 <= position < self.n_taken else None
+
+    def offsets_of_step(self, step: int) -> tuple[int, int] | None:
+        """The characters of a step's spans, rejected drafts included."""
+        trace = self.trace
+        if trace is None or not 0 <= step < len(trace.steps):
+            return None
+        first = trace.first_token_of_step[step]
+        after = first + trace.kept_of_step(step)
+        if after > self.n_taken or after == first:
+            return None
+        items = self._items
+        a, b = items[first], items[after] if after < self.n_taken else self.layout.n_items
+        while b > a and self.layout.refs[b - 1] < 0 and self.step_of(b - 1) != step:
+            b -= 1
+        while a and self.layout.refs[a - 1] < 0 and self.step_of(a - 1) == step:
+            a -= 1
+        return self.layout.start_of(a), self.layout.start_of(b)
+
+    def offsets_of_copy_source(self, item: int) -> tuple[int, int] | None:
+        """Where in the answer the step of a copied token copied from; None in the prompt."""
+        token = self.token_of(item)
+        if token is None or token.copied_from is None or self.trace is None:
+            return None
+        started = self.trace.started
+        n_prompt = started.n_prompt if started else 0
+        sources = [
+            draft.copied_from - n_prompt
+            for draft in self.trace.steps[token.step].draft
+            if draft.copied_from is not None
+        ]
+        first, last = self.item_of(min(sources)), self.item_of(max(sources))
+        if first is None or last is None:
+            return None
+        return self.layout.start_of(first), self.layout.start_of(last + 1)
+
+    def sources_of_mixed(self, item: int) -> tuple[Style, Style] | None:
+        """For a span whose first character was begun by another source: both styles."""
+        token = self.token_of(item)
+        if token is None or not token.mixed or self.trace is None:
+            return None
+        ends = style_of(token)
+        for position in range(token.position - 1, max(token.position - 5, -1), -1):
+            earlier = self.trace.tokens[position]
+            if style_of(earlier) is not ends:
+                return style_of(earlier), ends
+            if earlier.text:
+                break
+        return Style.PLAIN, ends
+
+    def exact_text(self, start: int, end: int) -> str:
+        """The exact text of the committed tokens between two offsets; rejected drafts are not
+        part of it."""
+        if self.trace is None or start >= end:
+            return ""
+        layout = self.layout
+        parts = []
+        for item in range(layout.item_at_offset(start), layout.item_at_offset(end - 1) + 1):
+            token = self.token_of(item)
+            if token is not None:
+                first = layout.start_of(item)
+                parts.append(token.text[max(start - first, 0) : end - first])
+        return "".join(parts)
+
+    @property
+    def text(self) -> str:
+        """The exact text that is shown."""
+        if self.trace is None:
+            return ""
+        return "".join(token.text for token in self.trace.tokens[: self.n_taken])
+
+    def tooltip(self, item: int) -> str:
+        """What there is to say of a span, as plain lines.
+
+        The first line is always ours: Qt takes a tooltip for HTML by its first line alone.
+        """
+        style = Style(self.layout.styles[item])
+        step = self.step_of(item)
+        lines = [SOURCE_WORDS[style]]
+        rejected, token = self.rejected_of(item), self.token_of(item)
+        if rejected is not None:
+            lines.append(visible(rejected.piece))
+            lines.append(_probabilities(rejected.draft_prob, rejected.target_prob))
+        elif token is not None:
+            lines.append(visible(token.piece))
+            if token.draft_position is not None:
+                lines.append(_probabilities(token.draft_prob, token.target_prob))
+            else:
+                lines.append(f"target p {figures.probability(token.target_prob)}")
+            lines += self._history(item, token)
+        if step is not None:
+            lines.append(f"step {figures.count(step + 1)}" + self._place_in_draft(item))
+        return "\n".join(lines)
+
+    def _history(self, item: int, token: Token) -> list[str]:
+        lines = []
+        assert self.trace is not None
+        step = self.trace.steps[token.step]
+        if token.source is TokenSource.RECOVERED:
+            lines.append(f"in place of {visible(step.draft[step.n_accepted].piece)}")
+        if token.copied_from is not None:
+            n_prompt = self.trace.started.n_prompt if self.trace.started else 0
+            if token.copied_from < n_prompt:
+                lines.append("copied from the prompt")
+            else:
+                place = figures.count(token.copied_from - n_prompt + 1)
+                lines.append(f"copied from token {place} of the answer")
+        if token.mixed:
+            lines.append("a character that spans tokens of several sources")
+        return lines
+
+    def _place_in_draft(self, item: int) -> str:
+        ref = self.layout.refs[item]
+        token = self.token_of(item)
+        place = (-ref - 1) & 0xFFFF if ref < 0 else token.draft_position if token else None
+        return "" if place is None else f", draft position {place + 1}"
+
+
+def _probabilities(draft: float | None, target: float | None) -> str:
+    return f"draft p {figures.probability(draft)} · target p {figures.probability(target)}"

@@ -43,6 +43,14 @@ class PairVerdict:
     n_different: int
     first_difference: TokenDifference | None
 
+    @property
+    def message(self) -> str:
+        """The verdict as a whole sentence, for places where it stands alone."""
+        if self.sentence.endswith("."):
+            return self.sentence
+        beginning = "The pair fits" if self.fits else "The draft does not fit this target"
+        return f"{beginning}: {self.sentence}."
+
 
 def check_pair(target: ModelFile, draft: ModelFile) -> PairVerdict:
     """Apply the rules in llama.cpp's order; the first that fails makes the sentence.
@@ -57,8 +65,8 @@ def check_pair(target: ModelFile, draft: ModelFile) -> PairVerdict:
     by_texts = _refused_by_texts(target, draft, different, n_compared)
     by_others = (
         _refused_by_type(target.tokenizer, draft.tokenizer)
-        or _refused_by_added_token(target, draft, "begin", "BOS")
-        or _refused_by_added_token(target, draft, "end", "EOS")
+        or _refused_by_added_token(target, draft, "a begin token", "BOS")
+        or _refused_by_added_token(target, draft, "an end token", "EOS")
         or _refused_by_size(target.tokenizer, draft.tokenizer)
     )
     refusal = by_others or by_texts
@@ -109,17 +117,17 @@ def _kind(tokenizer: Tokenizer) -> str:
 
 
 def _refused_by_added_token(
-    target: ModelFile, draft: ModelFile, place: str, short: str
+    target: ModelFile, draft: ModelFile, name: str, short: str
 ) -> str | None:
     """Rules two and three: the same token, or none, is added at the text's begin or end."""
     ids = [_added(model.tokenizer, short) for model in (target, draft)]
     adds = [flag for flag, _ in ids]
-    name = f"{place} token ({short})"
     if adds[0] != adds[1]:
         who, other = ("target", "draft") if adds[0] else ("draft", "target")
-        return f"the {who} adds a {name} to the text, the {other} does not"
+        return f"the {who} adds {name} ({short}) to the text, the {other} does not"
     if adds[0] and ids[0][1] != ids[1][1]:
-        return f"different {name}: {_named(target, ids[0][1])} / {_named(draft, ids[1][1])}"
+        texts = f"{_named(target, ids[0][1])} / {_named(draft, ids[1][1])}"
+        return f"both add {name} ({short}) to the text, but not the same: {texts}"
     return None
 
 

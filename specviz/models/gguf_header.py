@@ -17,7 +17,7 @@ from typing import BinaryIO
 from specviz.errors import FileError
 from specviz.models.lookalikes import what_it_looks_like
 from specviz.models.quantisation import DROPPED_TENSOR_TYPES, TENSOR_TYPES
-from specviz.models.readable import counted, file_label, one_line
+from specviz.models.readable import THIN_SPACE, counted, file_label, grouped, one_line
 
 MAX_HEADER_BYTES = 64 * 2**20
 """The largest vocabularies (260 000 tokens and twice as many merges) take about 20 MiB."""
@@ -156,7 +156,7 @@ class _Source:
         if end > self.size:
             raise _RefusedError("is incomplete or damaged: it ends inside its own header.", AGAIN)
         if end > MAX_HEADER_BYTES:
-            limit = counted(MAX_HEADER_BYTES // 2**20, "MiB", "MiB")
+            limit = f"{grouped(MAX_HEADER_BYTES // 2**20)}{THIN_SPACE}MiB"
             raise _RefusedError(
                 f"has a header of more than {limit}; no known model comes near that."
             )

@@ -72,13 +72,14 @@ class Vocabulary:
 
     def metadata(self) -> dict[str, Any]:
         """The `tokenizer.ggml.*` entries."""
+        is_bpe = self.model in ("gpt2", "gemma4")
         entries: dict[str, Any] = {
             "tokenizer.ggml.model": self.model,
             "tokenizer.ggml.pre": self.pre,
             "tokenizer.ggml.tokens": list(self.tokens),
             "tokenizer.ggml.token_type": list(self.kinds),
-            "tokenizer.ggml.merges": list(self.merges) if self.model == "gpt2" else None,
-            "tokenizer.ggml.scores": None if self.model == "gpt2" else [0.0] * len(self.tokens),
+            "tokenizer.ggml.merges": list(self.merges) if is_bpe else None,
+            "tokenizer.ggml.scores": None if is_bpe else [0.0] * len(self.tokens),
             "tokenizer.ggml.bos_token_id": self.bos_id,
             "tokenizer.ggml.eos_token_id": self.eos_id,
             "tokenizer.ggml.add_bos_token": self.add_bos,

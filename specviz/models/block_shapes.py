@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specviz.models.architectures import RECURRENT
+from specviz.models.file_kinds import MAX_BLOCKS
 from specviz.models.gguf_header import MetadataValue
 from specviz.models.model_file import ModelFile, number_of
-
-MAX_LAYERS = 512
-"""As many as llama.cpp allows."""
 
 _EVERY_FEW_ATTEND = frozenset({"minimax-01", "qwen35", "qwen35moe", "qwen3next", "qwen4exp"})
 _PLAIN_FEED_FORWARD_BLOCKS = frozenset({"nemotron_h", "nemotron_h_moe"})
@@ -34,7 +32,7 @@ class Entries:
 
     def __init__(self, model: ModelFile) -> None:
         self.architecture = model.info.architecture
-        self.n_layers = min(model.n_layers, MAX_LAYERS)
+        self.n_layers = min(model.n_layers, MAX_BLOCKS)
         self._metadata = model.metadata
 
     def value(self, key: str) -> MetadataValue | None:

@@ -9,8 +9,11 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 from specviz.models.architectures import DIFFUSION, EMBEDDING, ENCODER_DECODER, SPEECH
-from specviz.models.readable import one_line
+from specviz.models.readable import grouped, one_line
 from specviz.models.tokenizer import NO_TOKENIZER
+
+MAX_BLOCKS = 512
+"""As many as llama.cpp allows."""
 
 
 class FileKind(StrEnum):
@@ -45,6 +48,7 @@ def recognise(
         _draft_head(metadata, architecture, tensor_names),
         _other_task(metadata, architecture),
         _incomplete(metadata, architecture, tensor_names, n_tokens),
+        _contradictory(metadata, architecture),
     ):
         if verdict:
             return verdict
@@ -148,3 +152,37 @@ def _incomplete(
             "This model comes without a vocabulary, so no text can be given to it."
         )
     return None
+
+
+def _contradictory(metadata: Mapping[str, object], architecture: str) -> Verdict:
+    """Numbers over which llama.cpp would end its whole process instead of refusing the file."""
+    n_blocks = _number(metadata, f"{architecture}.block_count")
+    if n_blocks is not None and not 1 <= n_blocks <= MAX_BLOCKS:
+        return FileKind.OTHER, (
+            f"This file is damaged: it claims {grouped(n_blocks)} blocks, and llama.cpp runs "
+            f"models of 1 to {MAX_BLOCKS}."
+        )
+    nextn = _number(metadata, f"{architecture}.nextn_predict_layers") or 0
+    if n_blocks is not None and nextn > n_blocks:
+        return FileKind.OTHER, "This file is damaged: it claims more MTP blocks than blocks."
+    n_experts = _number(metadata, f"{architecture}.expert_count") or 0
+    n_used = _largest(metadata.get(f"{architecture}.expert_used_count"))
+    if architecture in ("hunyuan-dense", "hunyuan_vl") and n_experts <= 1:
+        return None  # dense models that name an expert all the same
+    if n_used > n_experts or (n_experts and not n_used):
+        return FileKind.OTHER, (
+            f"This file is damaged: of its {grouped(n_experts)} experts it would use "
+            f"{grouped(n_used)} at a time."
+        )
+    return None
+
+
+def _number(metadata: Mapping[str, object], key: str) -> int | None:
+    value = metadata.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _largest(value: object) -> int:
+    """The largest number of an entry that may be given block by block."""
+    values = value if isinstance(value, tuple) else (value,)
+    return max((n for n in values if isinstance(n, int)), default=0)

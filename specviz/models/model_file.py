@@ -24,12 +24,8 @@ from specviz.trace.events import ModelInfo
 
 __all__ = ["FileKind", "ModelFile", "Tokenizer", "inspect_model", "tokens_of"]
 
-REASONING_VARIABLES = ("enable_thinking", "thinking")
-"""Template variables that switch reasoning on and off."""
-
-_REASONING = re.compile(
-    r"\benable_thinking\b|\bthinking is (not )?defined\b|\bif (not )?thinking\b"
-)
+_REASONING_SWITCH = re.compile(r"\benable_thinking\b")
+"""The template variable that switches reasoning on and off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +117,7 @@ def _describe(parts: tuple[Path, ...], headers: list[GgufHeader]) -> ModelFile:
         explanation=explanation,
         tokenizer=read_tokenizer(metadata, len(tokens)),
         chat_template=template,
-        has_reasoning_switch=bool(template and _REASONING.search(template)),
+        has_reasoning_switch=bool(template and _REASONING_SWITCH.search(template)),
         n_layers=max(number_of(metadata, f"{architecture}.block_count") - nextn_layers, 0),
         nextn_layers=nextn_layers,
         can_trim=can_trim(architecture),

@@ -5,7 +5,6 @@ File names, metadata and token texts are untrusted; nothing here interprets them
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from contextlib import suppress
 from functools import cache
@@ -40,7 +39,7 @@ def one_line(text: str, limit: int = 80) -> str:
 def file_label(path: Path) -> str:
     """The file's name for a sentence; undecodable bytes of a name show as U+FFFD."""
     name = path.name or str(path)
-    return one_line(os.fsencode(name).decode("utf-8", "replace") if os.name != "nt" else name, 100)
+    return one_line("".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in name), 100)
 
 
 @cache

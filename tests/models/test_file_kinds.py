@@ -47,6 +47,17 @@ def inspect(
         ("llama", {"tokenizer.ggml.model": "no_vocab"}, FileKind.NO_VOCABULARY, "no text"),
         ("llama", {"tokenizer.ggml.model": None}, FileKind.NO_VOCABULARY, "without a vocabulary"),
         ("llama", {"tokenizer.ggml.tokens": None}, FileKind.NO_VOCABULARY, "without a vocabulary"),
+        ("llama", {"llama.block_count": 0}, FileKind.OTHER, "claims 0 blocks"),
+        ("llama", {"llama.block_count": 513}, FileKind.OTHER, "claims 513 blocks"),
+        ("hunyuan-dense", {"hunyuan-dense.expert_count": 1}, FileKind.MODEL, ""),
+        ("llama", {"llama.expert_count": 8}, FileKind.OTHER, "of its 8 experts it would use 0"),
+        ("llama", {"llama.expert_used_count": 2}, FileKind.OTHER, "of its 0 experts"),
+        (
+            "llama",
+            {"llama.expert_count": 8, "llama.expert_used_count": [0, 2]},
+            FileKind.MODEL,
+            "",
+        ),
         ("llama", {"llama.pooling_type": 0}, FileKind.MODEL, ""),
         ("qwen35", {"qwen35.nextn_predict_layers": 0}, FileKind.MODEL, ""),
         ("an-architecture-of-tomorrow", {}, FileKind.MODEL, ""),
@@ -81,6 +92,12 @@ def test_an_mtp_head_without_its_model(tmp_path: Path) -> None:
 
 def test_a_model_that_has_an_mtp_block_is_a_model(tmp_path: Path) -> None:
     assert inspect_model(write_qwen35(tmp_path / "a.gguf", mtp=1)).kind is FileKind.MODEL
+
+
+def test_more_mtp_blocks_than_blocks(tmp_path: Path) -> None:
+    path = write_qwen35(tmp_path / "a.gguf", metadata={"qwen35.nextn_predict_layers": 9})
+    model = inspect_model(path)
+    assert model.kind is FileKind.OTHER and "more MTP blocks than blocks" in model.explanation
 
 
 def test_a_head_that_is_all_mtp_blocks(tmp_path: Path) -> None:

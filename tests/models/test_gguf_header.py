@@ -199,6 +199,7 @@ def test_an_input_output_error_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_name_with_a_null_character_is_refused() -> None:
     assert "cannot be read" in refusal(Path("a\0b.gguf"))
+    refusal(Path("a\ud800.gguf"))
 
 
 def test_odd_file_names_stay_on_one_line(tmp_path: Path) -> None:

@@ -61,3 +61,7 @@ def test_quoted_keeps_plain_text() -> None:
 
 def test_a_path_without_a_name_has_a_label() -> None:
     assert file_label(Path("/")) == str(Path("/"))
+
+
+def test_names_that_are_no_text_are_shown_with_marks() -> None:
+    assert file_label(Path("a\udcff\ud800.gguf")) == "a\ufffd\ufffd.gguf"

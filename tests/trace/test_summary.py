@@ -1,0 +1,112 @@
+"""The summary that scripts rely on: every field of `specviz.summary/1`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from support.random_runs import folded, runs
+from support.traces import TraceBuilder, baseline_of, explanation, run_config
+
+from specviz.trace import codec
+from specviz.trace.config import DraftSource, RunMode
+from specviz.trace.events import RunEvent
+from specviz.trace.summary import pair_of, run_summary, summary
+from specviz.trace.trace import Trace
+
+RUN_FIELDS = {
+    "run_id", "mode", "spec_type", "effective", "stop_reason", "committed", "steps", "drafted",
+    "tested", "accepted", "rejected", "dropped", "recovered", "bonus", "sampled",
+    "acceptance_rate", "mean_accepted_length", "tau", "accepted_by_position", "prefill_seconds",
+    "time_to_first_token_seconds", "decode_seconds", "tokens_per_second", "time", "text",
+    "token_ids",
+}  # fmt: skip
+
+
+def test_all_fields_are_there() -> None:
+    trace = explanation().trace
+    values = summary([baseline_of(trace), trace])
+    assert set(values) == {
+        "schema", "specviz_version", "engine", "target", "draft", "prompt_tokens", "runs",
+        "comparison",
+    }  # fmt: skip
+    assert values["schema"] == "specviz.summary/1"
+    assert set(values["engine"]) == {
+        "llama_cpp_python", "llama_cpp", "system_info", "safe_mode",
+    }  # fmt: skip
+    assert set(values["target"]) == set(values["draft"]) == {
+        "path", "name", "architecture", "quantisation", "n_params", "n_vocab", "n_ctx_train",
+        "file_size",
+    }  # fmt: skip
+    assert [set(run) for run in values["runs"]] == [RUN_FIELDS] * 2
+    assert set(values["runs"][0]["time"]) == {
+        "draft_seconds", "verify_seconds", "sample_seconds", "restore_seconds", "other_seconds",
+    }  # fmt: skip
+    assert set(values["comparison"]) == {
+        "speedup", "speedup_spread", "identical", "first_divergence", "divergence", "verdict",
+        "reasons",
+    }  # fmt: skip
+
+
+def test_the_values_of_a_pair() -> None:
+    trace = explanation().trace
+    values = summary([baseline_of(trace, seconds=0.2), trace])
+    base, spec = values["runs"]
+    assert (base["mode"], spec["mode"]) == ("baseline", "speculative")
+    assert (base["spec_type"], spec["spec_type"]) == ([], ["draft-simple"])
+    assert spec["text"] == base["text"] == trace.text
+    assert spec["token_ids"] == [token.token_id for token in trace.tokens]
+    assert spec["committed"] == len(spec["token_ids"])
+    assert values["comparison"]["identical"] is True
+    assert values["comparison"]["speedup"] == pytest.approx(
+        spec["tokens_per_second"] / base["tokens_per_second"]
+    )
+    assert values["comparison"]["verdict"] == "faster"
+    assert values["prompt_tokens"] == 12
+
+
+@given(runs())
+def test_any_run_makes_a_summary_that_adds_up(events: list[RunEvent]) -> None:
+    run = run_summary(folded(events))
+    assert run["accepted"] + run["rejected"] == run["tested"]
+    assert run["tested"] + run["dropped"] == run["drafted"]
+    assert run["accepted"] + run["recovered"] + run["bonus"] + run["sampled"] == run["committed"]
+    assert run["committed"] == len(run["token_ids"])
+    assert sum(run["time"].values()) == pytest.approx(run["decode_seconds"], rel=0.01, abs=1e-9)
+    if run["acceptance_rate"] is not None:
+        assert run["acceptance_rate"] == run["accepted"] / run["tested"]
+    codec.dumps(run)
+
+
+def test_several_methods_are_listed_in_order() -> None:
+    config = run_config(sources=[DraftSource.NGRAM_MOD, DraftSource.DRAFT_SIMPLE])
+    trace = TraceBuilder(config).step(target="a").finish()
+    assert run_summary(trace)["spec_type"] == ["ngram-mod", "draft-simple"]
+
+
+def test_undefined_numbers_are_null() -> None:
+    run = run_summary(TraceBuilder().trace)
+    undefined = {
+        "stop_reason", "acceptance_rate", "mean_accepted_length", "tau",
+        "time_to_first_token_seconds", "tokens_per_second",
+    }  # fmt: skip
+    assert {name for name, value in run.items() if value is None} == undefined
+
+
+def test_nothing_to_sum_up() -> None:
+    values = summary([])
+    assert (values["runs"], values["comparison"], values["target"]) == ([], None, None)
+    assert summary([Trace()])["runs"][0]["committed"] == 0
+
+
+def test_one_run_is_not_compared() -> None:
+    assert summary([explanation().trace])["comparison"] is None
+
+
+def test_the_newest_pair_of_one_task_is_compared() -> None:
+    trace = explanation().trace
+    old, new = baseline_of(trace), baseline_of(trace)
+    stranger = TraceBuilder(run_config(RunMode.BASELINE, prompt="Another.")).plain("x").finish()
+    assert pair_of([old, new, trace, stranger]) == (new, trace)
+    assert pair_of([stranger, trace]) is None
+    assert pair_of([trace]) is None
+    assert pair_of([]) is None

@@ -126,7 +126,7 @@ class LlamaEngine:
         file = _inspect(spec, Role.DRAFT)
         verdict = check_pair(target, file)
         if not verdict.fits:
-            raise _about(Role.DRAFT, PairError(verdict.sentence, "Choose another draft."))
+            raise _about(Role.DRAFT, PairError(verdict.message, "Choose another draft."))
         self._load_role(Role.DRAFT, spec, config, report, cancelled, n_rows)
         slot = self._slots[Role.DRAFT]
         if not slot.can_truncate:

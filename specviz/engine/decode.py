@@ -66,6 +66,7 @@ class DecodeLoop:
         self._pending = job.prompt[-1]
         self._n_committed = 0
         self._match: StopMatch | None = None
+        self._n_recorded = 0
         self._mark = 0.0
 
     def events(self) -> Iterator[RunEvent]:
@@ -188,7 +189,7 @@ class DecodeLoop:
         new = [*draft[: verdict.n_accepted]]
         if verdict.target is not None:
             new.append(verdict.target)
-        before = self._n_committed
+        before = self._n_recorded = self._n_committed
         for token_id in new:
             self._n_committed += 1
             match = self._scanner.feed(self._target.piece(token_id))
@@ -236,8 +237,16 @@ class DecodeLoop:
             end_token=own if ended else None,
             drafter=proposal.source,
             n_dropped=proposal.n_dropped,
-            n_held=self._scanner.n_held if self._match is None else 0,
+            n_held=self._n_held(kept),
         )
+
+    def _n_held(self, kept: int) -> int:
+        """How many of the newest tokens a stop text may cut, or will when the run ends."""
+        match = self._match
+        if match is None:
+            return self._scanner.n_held
+        n_recorded = self._n_recorded + kept
+        return n_recorded - match.n_tokens + (match.last_piece is not None)
 
     def _runner_up(self, entry: tuple[int, float] | None) -> RunnerUp | None:
         if entry is None:

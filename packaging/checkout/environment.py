@@ -125,10 +125,14 @@ def prepare(checkout: Checkout, contents: str, *, qt: bool = True) -> Path:
     if step is Step.REMAKE:
         if old and old.state != "complete":
             say("The last set-up was interrupted; it is done again.")
-        _make(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
     elif old is None:
         say(f"Using the environment that is already in {folder}.")
+    # first of all, so that whatever ends us now is noticed the next time
     _write_record(folder, replace(wanted, state="incomplete"))
+    if step is Step.REMAKE:
+        _make(folder)
     if not qt:
         lock = lockfile.without(lock, QT_PACKAGES)
     _install(checkout, python, lock, build, qt)
@@ -155,7 +159,6 @@ def _make(folder: Path) -> None:
             "missing part with\n    sudo apt-get install python3-venv\nand run this command again."
         )
     say(f"Making an environment in {folder}.")
-    shutil.rmtree(folder, ignore_errors=True)
     made = subprocess.run(
         [sys.executable, "-m", "venv", str(folder)], capture_output=True, text=True, check=False
     )

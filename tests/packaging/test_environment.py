@@ -75,16 +75,19 @@ def test_the_second_call_does_nothing(checkout: Checkout, calls: list[str]) -> N
     assert calls == ["make", "install"]
 
 
+@pytest.mark.parametrize("moment", ["_make", "_install"])
 def test_a_set_up_that_was_interrupted_is_done_again(
-    checkout: Checkout, calls: list[str], monkeypatch: pytest.MonkeyPatch
+    checkout: Checkout, calls: list[str], monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    # given a set-up that Ctrl+C ended in the middle
+    # given a set-up that Ctrl+C ended in the middle, with an interpreter in place
     with monkeypatch.context() as patch:
 
         def interrupted(*_: object) -> None:
+            python_of(checkout.environment).parent.mkdir(exist_ok=True)
+            python_of(checkout.environment).touch()
             raise KeyboardInterrupt
 
-        patch.setattr(environment, "_install", interrupted)
+        patch.setattr(environment, moment, interrupted)
         with pytest.raises(KeyboardInterrupt):
             prepare(checkout, "program")
     record = read_record(checkout.environment)

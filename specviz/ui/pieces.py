@@ -35,7 +35,7 @@ def visible(piece: bytes, longest: int = 40) -> str:
     try:
         text = piece.decode("utf-8").translate(_VISIBLE)
     except UnicodeDecodeError:
-        text = "⟨" + piece[:16].hex(" ") + "⟩"
+        text = "‹" + piece[:16].hex(" ") + "›"
     if not text:
         return "∅"
     return text if len(text) <= longest else text[: longest - 1] + "…"

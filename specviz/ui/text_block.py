@@ -14,8 +14,9 @@ BLOCK_SPACING = Spacing(line=20, blank=20, baseline=14)
 class TextBlock:
     """Text in lines of at most a given width. Knows how high it is and paints itself."""
 
-    def __init__(self, text: str, font: QFont, width: float,
-                 spacing: Spacing = BLOCK_SPACING) -> None:
+    def __init__(
+        self, text: str, font: QFont, width: float, spacing: Spacing = BLOCK_SPACING
+    ) -> None:
         self.text = text
         self._layout = TokenLayout(font, font, width, spacing)
         self._layout.append(displayed(text), Style.PLAIN, 0)
@@ -36,8 +37,9 @@ class TextBlock:
             return self._layout.shaped(0).width
         return self._layout.width
 
-    def paint(self, painter: QPainter, x: float, y: float, colour: QColor,
-              top: float, bottom: float) -> None:
+    def paint(
+        self, painter: QPainter, x: float, y: float, colour: QColor, top: float, bottom: float
+    ) -> None:
         """Paint with the corner at (x, y), only the lines between `top` and `bottom`."""
         layout = self._layout
         if not layout.n_lines or y > bottom or y + layout.height < top:

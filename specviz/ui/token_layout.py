@@ -70,9 +70,7 @@ class _Units:
 
     def __init__(self, text: str) -> None:
         wide = not text.isascii() and max(text) > "\uffff"
-        self._sums = (
-            [0, *accumulate(2 if c > "\uffff" else 1 for c in text)] if wide else None
-        )
+        self._sums = [0, *accumulate(2 if c > "\uffff" else 1 for c in text)] if wide else None
 
     def to_qt(self, offset: int) -> int:
         return offset if self._sums is None else self._sums[offset]
@@ -86,8 +84,9 @@ class _Units:
 class ShapedLine:
     """One line, shaped as a whole, so that colours never break a ligature or a joined script."""
 
-    def __init__(self, text: str, layout: QTextLayout, line: QTextLine, units: _Units,
-                 shift: float) -> None:
+    def __init__(
+        self, text: str, layout: QTextLayout, line: QTextLine, units: _Units, shift: float
+    ) -> None:
         self.text = text
         self.shift = shift
         self.width = line.naturalTextWidth()
@@ -114,7 +113,8 @@ class ShapedLine:
     def offset_at(self, x: float, *, between: bool = True) -> int:
         """Offset of the gap nearest to `x`, or (not `between`) of the character under it."""
         kind = (
-            QTextLine.CursorPosition.CursorBetweenCharacters if between
+            QTextLine.CursorPosition.CursorBetweenCharacters
+            if between
             else QTextLine.CursorPosition.CursorOnCharacter
         )
         return self._units.from_qt(self._line.xToCursor(x - self.shift, kind))
@@ -288,7 +288,8 @@ class TokenLayout:
         layout = QTextLayout(text, self._font)
         option = QTextOption()
         option.setWrapMode(
-            QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere if wrap
+            QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+            if wrap
             else QTextOption.WrapMode.NoWrap
         )
         option.setTextDirection(

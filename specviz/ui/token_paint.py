@@ -84,7 +84,11 @@ def selection_rect(rect: QRectF) -> QRectF:
 
 
 def paint_lines(
-    painter: QPainter, layout: TokenLayout, inks: Inks, first: int, after: int,
+    painter: QPainter,
+    layout: TokenLayout,
+    inks: Inks,
+    first: int,
+    after: int,
     selected: tuple[int, int] | None = None,
     mixed_inks: Callable[[int], tuple[QColor, QColor] | None] = lambda item: None,
 ) -> None:
@@ -150,7 +154,10 @@ def _paint_cue(painter: QPainter, run: Run, top: float, inks: Inks) -> None:
 
 
 def _paint_mixed(
-    painter: QPainter, layout: TokenLayout, number: int, inks: Inks,
+    painter: QPainter,
+    layout: TokenLayout,
+    number: int,
+    inks: Inks,
     mixed_inks: Callable[[int], tuple[QColor, QColor] | None],
 ) -> None:
     start, end = layout.bounds_of(number)
@@ -166,9 +173,7 @@ def _paint_mixed(
             mark_mixed(painter, rect, colours, inks)
 
 
-def mark_mixed(
-    painter: QPainter, rect: QRectF, colours: tuple[QColor, QColor], inks: Inks
-) -> None:
+def mark_mixed(painter: QPainter, rect: QRectF, colours: tuple[QColor, QColor], inks: Inks) -> None:
     """The mark of a character that spans tokens of two sources: a bracket in both colours."""
     left, right = rect.left() + 0.5, rect.right() - 0.5
     y = rect.top() + BASELINE + GROUND_BELOW + 1
@@ -176,15 +181,21 @@ def mark_mixed(
     painter.fillRect(
         QRectF(rect.left(), y - 1, rect.width(), CUE_HEIGHT), QColor(inks.palette.ground)
     )
-    for colour, x0, x1, outer in ((colours[0], left, middle - 1, left),
-                                  (colours[1], middle + 1, right, right)):
+    for colour, x0, x1, outer in (
+        (colours[0], left, middle - 1, left),
+        (colours[1], middle + 1, right, right),
+    ):
         painter.setPen(QPen(colour, CUE_HEIGHT))
         painter.drawLine(QLineF(x0, y, x1, y))
         painter.drawLine(QLineF(outer, y, outer, y - 4))
 
 
-def outline(painter: QPainter, rects: Iterable[QRectF], colour: QColor,
-            pen_style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> None:
+def outline(
+    painter: QPainter,
+    rects: Iterable[QRectF],
+    colour: QColor,
+    pen_style: Qt.PenStyle = Qt.PenStyle.SolidLine,
+) -> None:
     """A rounded frame around spans, one for each line they touch."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(colour, 1.25, pen_style))

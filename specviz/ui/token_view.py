@@ -321,8 +321,14 @@ class TokenView(QAbstractScrollArea):
                 painter.drawRoundedRect(
                     QRectF(x, y, bubble_width, height), CARD_RADIUS, CARD_RADIUS
                 )
-                block.paint(painter, x + BUBBLE_PADDING, y + BUBBLE_PADDING_Y,
-                            QColor(palette.text), top, bottom)
+                block.paint(
+                    painter,
+                    x + BUBBLE_PADDING,
+                    y + BUBBLE_PADDING_Y,
+                    QColor(palette.text),
+                    top,
+                    bottom,
+                )
             else:
                 block.paint(painter, x, y, QColor(palette.text), top, bottom)
             y += height + TURN_SPACE
@@ -336,9 +342,7 @@ class TokenView(QAbstractScrollArea):
         painter.translate(self._column[0], page_top)
         first = layout.line_at(top - page_top)
         after = layout.line_at(bottom - page_top) + 1
-        paint_lines(
-            painter, layout, self._inks, first, after, self.selection, self._mixed_inks
-        )
+        paint_lines(painter, layout, self._inks, first, after, self.selection, self._mixed_inks)
         in_sight = layout.bounds_of(first)[0], layout.bounds_of(after - 1)[1]
         self._paint_frames(painter, in_sight)
         painter.restore()
@@ -353,11 +357,21 @@ class TokenView(QAbstractScrollArea):
         layout = self.answer.layout
         frames = []
         if self._marked_step is not None:
-            frames.append((self.answer.offsets_of_step(self._marked_step),
-                           self._inks.palette.text, Qt.PenStyle.SolidLine))
+            frames.append(
+                (
+                    self.answer.offsets_of_step(self._marked_step),
+                    self._inks.palette.text,
+                    Qt.PenStyle.SolidLine,
+                )
+            )
         if self._hovered is not None:
-            frames.append((self.answer.offsets_of_copy_source(self._hovered),
-                           self._inks.palette.accent, Qt.PenStyle.DashLine))
+            frames.append(
+                (
+                    self.answer.offsets_of_copy_source(self._hovered),
+                    self._inks.palette.accent,
+                    Qt.PenStyle.DashLine,
+                )
+            )
         for offsets, colour, pen_style in frames:
             if offsets is not None:
                 start, end = max(offsets[0], in_sight[0]), min(offsets[1], in_sight[1])
@@ -463,8 +477,7 @@ class TokenView(QAbstractScrollArea):
         self._add(menu, "Select all", self.select_all, enabled=self.answer.n_taken > 0)
         menu.addSeparator()
         shown = self.answer.show_rejected
-        action = self._add(menu, "Show rejected drafts",
-                           partial(self.set_show_rejected, not shown))
+        action = self._add(menu, "Show rejected drafts", partial(self.set_show_rejected, not shown))
         action.setCheckable(True)
         action.setChecked(shown)
         return menu

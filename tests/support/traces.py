@@ -6,6 +6,8 @@ is about: which pieces were drafted, how many were accepted, what the target sai
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Sequence
 
 from specviz.trace.config import (
@@ -323,6 +325,30 @@ def long_run(n_tokens: int, *, close: bool = False) -> TraceBuilder:
         end = ".\n\n" if i % 100 == 99 else f" {words[i % 8]}s"
         builder.step(draft, 3 if i % 3 else 2, end, seconds=0.002)
         i += 1
+    if close:
+        builder.finish()
+    return builder
+
+
+def lively_run(
+    n_steps: int = 70, *, n_max: int = 8, close: bool = True, restore_share: float = 0.0
+) -> TraceBuilder:
+    """A run whose acceptance falls with the draft position and wanders with time."""
+    builder = TraceBuilder(run_config(n_max=n_max))
+    chance = random.Random(7)
+    for i in range(n_steps):
+        n = chance.randint(1, n_max)
+        ease = 0.72 + 0.2 * math.sin(i / 6)
+        accepted = 0
+        while accepted < n and chance.random() < ease:
+            accepted += 1
+        builder.step(
+            [f" w{i}.{j}" for j in range(n)],
+            accepted,
+            f" t{i}",
+            seconds=0.1 + 0.006 * n + 0.02 * chance.random(),
+            restore_share=restore_share,
+        )
     if close:
         builder.finish()
     return builder

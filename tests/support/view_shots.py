@@ -12,15 +12,17 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from PySide6.QtGui import QColor, QFontDatabase, QPalette
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
-
-from specviz.resources import resource
-from specviz.trace.events import StopReason
-from specviz.ui.theme import DARK, LIGHT, Palette
 from support import traces
 
+from specviz.trace.comparison import compare
+from specviz.trace.events import StopReason
+from specviz.ui.appearance import apply_palette
+from specviz.ui.theme import DARK, LIGHT
+
 SHOTS = {}
+CENTRE = ("conversation", "verdict", "legend", "prompt")
 
 
 def shot(build):
@@ -113,35 +115,256 @@ def conversation_empty(palette):
     return view
 
 
-def application() -> QApplication:
-    app = QApplication.instance() or QApplication([])
-    for path in sorted(resource("fonts").glob("*.ttf")):
-        QFontDatabase.addApplicationFont(str(path))
-    return app
+def _pair(baseline_seconds=0.07, repeat=12):
+    trace = traces.explanation(repeat=repeat).trace
+    return traces.baseline_of(trace, seconds=baseline_seconds), trace
 
 
-def dress(widget: QWidget, palette: Palette) -> None:
-    """Give a bare view the ground that the window gives it."""
-    colours = widget.palette()
-    colours.setColor(QPalette.ColorRole.Window, QColor(palette.panel))
-    colours.setColor(QPalette.ColorRole.WindowText, QColor(palette.text))
-    colours.setColor(QPalette.ColorRole.Base, QColor(palette.ground))
-    colours.setColor(QPalette.ColorRole.Text, QColor(palette.text))
-    widget.setPalette(colours)
+def _verdict(baseline, speculative):
+    from specviz.ui.verdict_bar import VerdictBar
+
+    view = VerdictBar()
+    view.resize(788, 102)
+    comparison = compare(baseline, speculative) if baseline and speculative else None
+    view.show_result(baseline, speculative, comparison)
+    return view
+
+
+@shot
+def verdict_faster(palette):
+    return _verdict(*_pair())
+
+
+@shot
+def verdict_slower(palette):
+    return _verdict(*_pair(0.02))
+
+
+@shot
+def verdict_no_gain(palette):
+    return _verdict(*_pair(0.0434))
+
+
+@shot
+def verdict_fork(palette):
+    _, trace = _pair()
+    other = traces.TraceBuilder(traces.run_config(traces.RunMode.BASELINE))
+    for token in trace.tokens[:40]:
+        other.step(target=token.piece, seconds=0.07)
+    other.step(target=" something", runner_up=(trace.tokens[40].piece, 0.03), seconds=0.07)
+    for token in trace.tokens[41:]:
+        other.step(target=token.piece, seconds=0.07)
+    return _verdict(other.finish(), trace)
+
+
+@shot
+def verdict_running(palette):
+    from specviz.ui.verdict_bar import VerdictBar
+
+    view = VerdictBar()
+    view.resize(788, 102)
+    baseline, _ = _pair()
+    view.show_running(traces.explanation(close=False).trace, baseline)
+    return view
+
+
+@shot
+def verdict_idle(palette):
+    from specviz.ui.verdict_bar import VerdictBar
+
+    view = VerdictBar()
+    view.resize(788, 102)
+    view.show_idle("Run measures the target alone first, then with drafting, and compares the two.")
+    return view
+
+
+@shot
+def verdict_baseline(palette):
+    return _verdict(_pair()[0], None)
+
+
+@shot
+def verdict_failed(palette):
+    builder = traces.explanation(close=False)
+    builder.fail("The engine ran out of memory.", "Use a smaller context.")
+    return _verdict(_pair()[0], builder.trace)
+
+
+@shot
+def legend_counts(palette):
+    from specviz.ui.legend import Legend
+
+    view = Legend()
+    view.resize(788, 30)
+    view.show_trace(_pair()[1])
+    view.set_show_rejected(True)
+    return view
+
+
+@shot
+def legend_narrow(palette):
+    from specviz.ui.legend import Legend
+
+    view = Legend()
+    view.resize(620, 30)
+    view.show_trace(_pair()[1])
+    return view
+
+
+@shot
+def legend_empty(palette):
+    from specviz.ui.legend import Legend
+
+    view = Legend()
+    view.resize(788, 30)
+    return view
+
+
+def _prompt(text="", **state):
+    from specviz.ui.prompt_bar import PromptBar
+
+    view = PromptBar()
+    view.resize(788, 60)
+    view.set_prompt(text)
+    view.set_blocked(state.get("blocked", ""))
+    view.set_running(state.get("running", False))
+    return view
+
+
+@shot
+def prompt_empty(palette):
+    return _prompt()
+
+
+@shot
+def prompt_text(palette):
+    return _prompt("Explain speculative decoding to a colleague in three sentences.")
+
+
+@shot
+def prompt_long(palette):
+    return _prompt("One line of a long prompt that goes on.\n" * 8)
+
+
+@shot
+def prompt_running(palette):
+    return _prompt("Explain it.", running=True)
+
+
+@shot
+def prompt_blocked(palette):
+    return _prompt("Explain it.", blocked="Choose a target first.")
+
+
+def _right(*views):
+    box = QWidget()
+    box.resize(356, sum(view.height() for view in views) + 24 * len(views))
+    y = 12
+    for view in views:
+        view.setParent(box)
+        view.setGeometry(16, y, 324, view.height())
+        y += view.height() + 24
+    box.apply_palette = lambda palette: [view.apply_palette(palette) for view in views]
+    return box
+
+
+@shot
+def charts_finished(palette):
+    from specviz.ui.position_chart import PositionChart
+    from specviz.ui.throughput_plot import ThroughputPlot
+    from specviz.ui.time_chart import TimeChart
+
+    views = ThroughputPlot(), PositionChart(), TimeChart()
+    builder = traces.lively_run()
+    baseline = traces.baseline_of(builder.trace, seconds=0.068)
+    for view in views:
+        view.show_traces(baseline, builder.trace)
+    return _right(*views)
+
+
+@shot
+def charts_running(palette):
+    from specviz.ui.position_chart import PositionChart
+    from specviz.ui.throughput_plot import ThroughputPlot
+    from specviz.ui.time_chart import TimeChart
+
+    views = ThroughputPlot(), PositionChart(), TimeChart()
+    builder = traces.lively_run(40, n_max=16, close=False, restore_share=0.1)
+    baseline = traces.baseline_of(traces.lively_run().trace, seconds=0.068)
+    for view in views:
+        view.show_traces(baseline, builder.trace)
+    return _right(*views)
+
+
+@shot
+def charts_empty(palette):
+    from specviz.ui.position_chart import PositionChart
+    from specviz.ui.throughput_plot import ThroughputPlot
+    from specviz.ui.time_chart import TimeChart
+
+    return _right(ThroughputPlot(), PositionChart(), TimeChart())
+
+
+def _strip(builder, current=None):
+    from specviz.ui.step_strip import StepStrip
+
+    view = StepStrip()
+    view.resize(780, 156)
+    view.show_traces(None, builder.trace if builder else None)
+    view.mark_step(current)
+    return view
+
+
+@shot
+def strip_current(palette):
+    return _strip(traces.lively_run(64), 41)
+
+
+@shot
+def strip_long(palette):
+    return _strip(traces.lively_run(400, n_max=16))
+
+
+@shot
+def strip_empty(palette):
+    return _strip(None)
+
+
+@shot
+def inspector_step(palette):
+    from specviz.ui.step_inspector import StepInspector
+
+    view = StepInspector()
+    view.resize(356, 156)
+    view.show_step(traces.explanation().trace, 1)
+    view.show_step(traces.explanation().trace, 7)
+    return view
+
+
+@shot
+def inspector_empty(palette):
+    from specviz.ui.step_inspector import StepInspector
+
+    view = StepInspector()
+    view.resize(356, 156)
+    return view
 
 
 def main(folder: Path, only: str = "") -> None:
     """Write one picture for each state and theme."""
-    app = application()
+    app = QApplication.instance() or QApplication([])
     folder.mkdir(parents=True, exist_ok=True)
     for palette in (DARK, LIGHT):
+        apply_palette(app, palette)
         for name, build in SHOTS.items():
             if only not in name:
                 continue
             view = build(palette)
-            dress(view, palette)
+            view.setProperty("kind", "ground" if name.split("_")[0] in CENTRE else "panel")
+            view.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
             view.apply_palette(palette)
             view.show()
+            app.processEvents()
             app.processEvents()
             view.grab().save(str(folder / f"{palette.name}-{name}.png"))
             view.close()

@@ -1,0 +1,171 @@
+"""Where the decode time went, as one stacked bar whose percentages add up to 100."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from specviz.trace import metrics
+from specviz.trace.trace import Trace
+from specviz.ui import figures
+from specviz.ui.theme import DARK, Palette
+from specviz.ui.typefaces import figure_font
+
+BAR = 20
+RADIUS = 6
+LEGEND_TOP = 28
+ROW = 18
+SWATCH = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One kind of work: its seconds, its share in whole percent, its colour role."""
+
+    name: str
+    role: str
+    seconds: float
+    percent: int | None
+
+
+_WORK = (
+    ("draft", "recovered"),
+    ("verify", "accepted"),
+    ("sampling", "bonus"),
+    ("save and restore", "rejected"),
+    ("other", "quiet"),
+)
+
+
+class TimeChart(QWidget):
+    """A stacked bar over a legend in two columns."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("time-chart")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Where the time goes")
+        self._palette = DARK
+        self._trace: Trace | None = None
+        self._seen: tuple[int, bool] | None = None
+        self._slices: list[Slice] = []
+        self.refresh()
+
+    def apply_palette(self, palette: Palette) -> None:
+        """Paint with these colours from now on."""
+        self._palette = palette
+        self.update()
+
+    def show_traces(self, baseline: Trace | None, speculative: Trace | None) -> None:
+        """Show the speculative run, or the baseline where there is none yet."""
+        self.show_trace(speculative if speculative is not None else baseline)
+
+    def show_trace(self, trace: Trace | None) -> None:
+        """Show one run."""
+        self._trace = trace
+        self._seen = None
+        self.refresh()
+
+    def refresh(self, final: bool = False) -> None:
+        """Take in new steps."""
+        trace = self._trace
+        state = (len(trace.steps), trace.closed) if trace is not None else (-1, False)
+        if state == self._seen:
+            return
+        self._seen = state
+        self._slices = _slices(trace)
+        rows = (len(self._slices) + 1) // 2
+        self.setFixedHeight(LEGEND_TOP + rows * ROW)
+        self.setAccessibleDescription(self.text())
+        self.update()
+
+    @property
+    def slices(self) -> list[Slice]:
+        """What is shown, in order."""
+        return list(self._slices)
+
+    def text(self) -> str:
+        """The bar in words."""
+        return ", ".join(_label(part) for part in self._slices)
+
+    def sizeHint(self) -> QSize:
+        return QSize(324, self.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_bar(painter)
+        painter.setFont(figure_font())
+        for i, part in enumerate(self._slices):
+            x = 0.0 if i % 2 == 0 else round(self.width() * 0.522)
+            y = LEGEND_TOP + (i // 2) * ROW
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(getattr(self._palette, part.role)))
+            painter.drawRoundedRect(QRectF(x, y + (ROW - SWATCH) / 2, SWATCH, SWATCH), 2, 2)
+            painter.setPen(QColor(self._palette.quiet))
+            painter.drawText(QPointF(x + SWATCH + 6, y + ROW / 2 + 4.5), _label(part))
+
+    def _paint_bar(self, painter: QPainter) -> None:
+        whole = QRectF(0, 0, self.width(), BAR)
+        shape = QPainterPath()
+        shape.addRoundedRect(whole, RADIUS, RADIUS)
+        painter.fillPath(shape, QColor(self._palette.line))
+        x = 0.0
+        for part, width in self._widths():
+            # each piece cut out of the rounded bar, so that its outer corners stay smooth
+            piece = QPainterPath()
+            piece.addRect(QRectF(x, 0, width, BAR))
+            painter.fillPath(shape.intersected(piece), QColor(getattr(self._palette, part.role)))
+            x += width
+
+    def _widths(self) -> list[tuple[Slice, float]]:
+        total = sum(part.seconds for part in self._slices)
+        if total <= 0:
+            return []
+        edges, so_far = [0], 0.0
+        for part in self._slices:
+            so_far += part.seconds
+            edges.append(round(self.width() * so_far / total))
+        return [
+            (part, edges[i + 1] - edges[i])
+            for i, part in enumerate(self._slices)
+            if edges[i + 1] > edges[i]
+        ]
+
+    def event(self, event) -> bool:
+        if isinstance(event, QHelpEvent):
+            x = 0.0
+            for part, width in self._widths():
+                if event.pos().y() <= BAR and x <= event.pos().x() < x + width:
+                    text = f"{_label(part)}\n{figures.short_time(part.seconds)} of decoding"
+                    QToolTip.showText(event.globalPos(), text, self)
+                    return True
+                x += width
+            QToolTip.hideText()
+            return True
+        return super().event(event)
+
+
+def _slices(trace: Trace | None) -> list[Slice]:
+    shares = metrics.time_shares(trace) if trace is not None else None
+    parts = (
+        [0.0] * 5
+        if shares is None
+        else [shares.draft, shares.verify, shares.sample, shares.restore, shares.other]
+    )
+    total = sum(parts)
+    percents = figures.shares_in_percent(parts)
+    return [
+        Slice(name, role, seconds, percent if total > 0 else None)
+        for (name, role), seconds, percent in zip(_WORK, parts, percents, strict=True)
+        # only models that cannot forget single tokens save and restore anything
+        if name != "save and restore" or seconds > 0
+    ]
+
+
+def _label(part: Slice) -> str:
+    share = figures.DASH if part.percent is None else f"{part.percent}{figures.THIN}%"
+    return f"{part.name} {share}"

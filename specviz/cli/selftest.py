@@ -97,7 +97,7 @@ async def _run(session: EngineSession, mode: RunMode) -> Trace:
             if isinstance(message, RunEvent):
                 trace.append(message)
             elif isinstance(message, SafeMode):
-                _passed(message.message)
+                print(f"--  {safe(message.message)}", flush=True)
     if trace.failed is not None:
         raise EngineError(trace.failed.message, trace.failed.hint)
     return trace

@@ -1,0 +1,99 @@
+"""The result as text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from support.random_runs import folded, runs
+from support.traces import TraceBuilder, baseline_of, explanation
+
+from specviz.cli.summary_table import lossless_line, summary_lines, verdict_lines
+from specviz.trace.comparison import Comparison, Divergence, Verdict, compare, compare_repeated
+from specviz.trace.events import RunEvent, StopReason
+
+
+def comparison(**changes: object) -> Comparison:
+    values = {
+        "verdict": Verdict.FASTER, "speedup": 1.5, "identical": True, "n_compared": 40,
+        "first_divergence": None, "divergence": None, "margin": None, "reasons": ("Because.",),
+    }  # fmt: skip
+    return Comparison(**{**values, **changes})
+
+
+def test_every_verdict_is_a_sentence() -> None:
+    first = {
+        verdict: verdict_lines(comparison(verdict=verdict, speedup=speedup))[0]
+        for verdict, speedup in (
+            (Verdict.FASTER, 1.5),
+            (Verdict.NO_REAL_GAIN, 1.02),
+            (Verdict.SLOWER, 0.6),
+            (Verdict.SPECULATION_NEVER_RAN, None),
+            (Verdict.OUTPUT_REPEATING, 3.0),
+            (Verdict.NOT_MEASURED, None),
+        )
+    }
+    assert first == {
+        Verdict.FASTER: "Faster: 1.50 × the speed of the baseline.",
+        Verdict.NO_REAL_GAIN: "No real gain: 1.02 × the speed of the baseline.",
+        Verdict.SLOWER: "Slower: 0.60 × the speed of the baseline.",
+        Verdict.SPECULATION_NEVER_RAN: "Speculation never ran.",
+        Verdict.OUTPUT_REPEATING: "No verdict: the output is repeating.",
+        Verdict.NOT_MEASURED: "No verdict: not enough to measure.",
+    }
+    assert set(first) == set(Verdict)
+
+
+def test_repeats_show_their_spread() -> None:
+    assert verdict_lines(comparison(speedup_spread=(1.2, 1.9)))[0] == (
+        "Faster: 1.50 × the speed of the baseline (median; the repeats range from 1.20 × to "
+        "1.90 ×)."
+    )
+
+
+def test_forks_are_explained() -> None:
+    base, spec = baseline_of(explanation().trace), explanation().trace
+    fork = {"identical": False, "first_divergence": 40, "margin": 0.03}
+    near = lossless_line(comparison(**fork, divergence=Divergence.NEAR_TIE), base, spec)
+    assert "identical for 40 tokens" in near
+    assert "margin 0.03 logits" in near
+    assert "rounding and not an error" in near
+    bad = lossless_line(comparison(**fork, divergence=Divergence.UNEXPLAINED), base, spec)
+    assert bad.endswith("not explained by rounding.")
+    hot = lossless_line(comparison(**fork, divergence=None), base, spec)
+    assert "temperature" in hot
+
+
+def test_a_run_cut_short_is_not_called_wholly_identical() -> None:
+    spec = explanation().trace
+    builder = explanation(close=False)
+    cut = builder.finish(StopReason.CANCELLED, n_committed=9)
+    result = compare(baseline_of(spec), cut)
+    assert lossless_line(result, baseline_of(spec), cut) == (
+        "The output is identical as far as both runs went (9 tokens)."
+    )
+
+
+def test_a_baseline_alone_has_no_rows_about_drafts() -> None:
+    lines = summary_lines([baseline_of(explanation().trace)], None)
+    assert not any("accepted" in line or "Faster" in line for line in lines)
+    assert lines[0].strip() == "baseline"
+
+
+def test_repeats_show_the_run_of_median_speed() -> None:
+    spec = explanation().trace
+    bases = [baseline_of(spec, seconds=seconds) for seconds in (0.1, 0.4, 0.2)]
+    lines = summary_lines([*bases, spec, spec, spec], compare_repeated(bases, [spec] * 3))
+    rates = next(line for line in lines if line.startswith("tokens/s")).split()
+    assert rates[1] == "5.0"
+
+
+def test_undefined_is_a_dash() -> None:
+    lines = summary_lines([TraceBuilder().finish()], None)
+    assert any(line.startswith("tokens/s") and line.endswith("–") for line in lines)
+    text = "\n".join(lines)
+    assert "nan" not in text and "inf" not in text and "None" not in text
+
+
+@given(runs())
+def test_any_run_makes_a_table(events: list[RunEvent]) -> None:
+    lines = summary_lines([folded(events)], None)
+    assert len({len(line) for line in lines}) == 1

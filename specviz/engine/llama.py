@@ -394,6 +394,8 @@ class Context:
         for i in range(self.n_batch):
             self._batch.seq_id[i][0] = 0
         self._count_up = np.arange(self.n_batch, dtype=np.int32)
+        self._scores_at: int | None = None
+        self._views: dict[int, NDArray[np.float32]] = {}
 
     def close(self) -> None:
         if self.handle:
@@ -473,7 +475,16 @@ class Context:
         pointer = lib.llama_get_logits(self.handle)
         if not pointer:
             raise EngineError("The engine gave no scores.")
-        return np.ctypeslib.as_array(pointer, (count, self.weights.n_vocab))
+        # the buffer stays where it is until it has to grow, and views are slow to make
+        address = ctypes.addressof(pointer.contents)
+        if address != self._scores_at:
+            self._scores_at = address
+            self._views.clear()
+        view = self._views.get(count)
+        if view is None:
+            view = np.ctypeslib.as_array(pointer, (count, self.weights.n_vocab))
+            self._views[count] = view
+        return view
 
     def prefill(
         self, token_ids: Sequence[int], cancelled: Cancellation, progress: Progress

@@ -14,8 +14,8 @@ Row = NDArray[np.float32]
 TOP_K = 10
 """llama.cpp's draft sampler keeps the ten best candidates, and `p_min` looks at their softmax."""
 
-NEGLIGIBLE = 24.0
-"""A candidate this many logits below the best adds less than 4e-11 to a softmax."""
+GROUP_SIZE = 64
+"""How many scores of a row share one maximum while its best candidates are looked for."""
 
 
 def most_likely(row: Row) -> int:
@@ -29,12 +29,25 @@ def draft_candidate(row: Row) -> tuple[int, float]:
     Source: `common_speculative_impl_draft_simple` with its top-k 10 chain.
     """
     token_id = int(row.argmax())
-    best = row[token_id]
-    near = row[row > best - NEGLIGIBLE]
+    near = row[row >= _low_bound(row)]
     if near.size > TOP_K:
         near = np.partition(near, near.size - TOP_K)[-TOP_K:]
-    total = float(np.exp(near.astype(np.float64) - float(best)).sum())
+    total = float(np.exp(near.astype(np.float64) - float(row[token_id])).sum())
     return token_id, 1.0 / total
+
+
+def _low_bound(row: Row) -> np.float32:
+    """A score that the ten best reach and few others do.
+
+    The maxima of disjoint groups are scores of the row too, so the tenth best of them is at most
+    the tenth best of all. Finding it takes a fraction of the time of sorting the row.
+    """
+    n_groups = row.size // GROUP_SIZE
+    if n_groups < TOP_K:
+        return np.float32(-np.inf)
+    best = row[: n_groups * GROUP_SIZE].reshape(GROUP_SIZE, n_groups).max(axis=0)
+    bound: np.float32 = np.partition(best, n_groups - TOP_K)[n_groups - TOP_K]
+    return bound
 
 
 def token_probability(row: Row, token_id: int, scratch: Row) -> tuple[float, float, float]:

@@ -36,6 +36,15 @@ def test_draft_candidate_is_a_softmax_over_the_ten_best(row):
     assert prob == pytest.approx(softmax(best_ten).max(), rel=1e-5)
 
 
+@given(st.integers(600, 3000), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3, 20.0]))
+def test_the_ten_best_are_found_in_long_rows_too(size, seed, width):
+    # whole numbers, so that ties are frequent
+    row = np.round(np.random.default_rng(seed).normal(0, width, size)).astype(np.float32)
+    token_id, prob = draft_candidate(row)
+    assert token_id == int(row.argmax())
+    assert prob == pytest.approx(softmax(np.sort(row)[-10:]).max(), rel=1e-5)
+
+
 @given(ROWS, st.data())
 def test_runner_up_is_the_best_other_token_and_leaves_the_row_alone(row, data):
     token_id = data.draw(st.integers(0, len(row) - 1))

@@ -1,0 +1,637 @@
+"""Joins the window's parts: reacts to what the user wants and to what the engine tells.
+
+Owns the state (states.py), the model slots, the runner and the traces on show. Views are told what
+to show and never reach back; the rules that can be tested without a window live elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtGui import QGuiApplication
+
+from specviz.errors import EngineDied, SpecvizError, TraceError
+from specviz.models.demo_pair import DemoPair, find_demo_pair
+from specviz.preferences import Preferences
+from specviz.trace import codec
+from specviz.trace.comparison import Comparison, compare, same_task
+from specviz.trace.config import Message, ModelSpec, Role, RunConfig, RunMode
+from specviz.trace.storage import SUFFIX, read_trace
+from specviz.trace.trace import Trace
+from specviz.trace.validation import problems
+from specviz.ui import figures
+from specviz.ui.clock import DrawClock
+from specviz.ui.dialogs import EXPORT_KINDS
+from specviz.ui.examples import Example, load_examples
+from specviz.ui.exports import Exports, partner_of, written_words
+from specviz.ui.main_menu import RecentPair
+from specviz.ui.main_window import MainWindow
+from specviz.ui.messages import Severity, ShownMessage
+from specviz.ui.model_card import empty_card, error_card, reading_card, ready_card
+from specviz.ui.pending import pending_rows
+from specviz.ui.runner import Runner
+from specviz.ui.slots import ModelSlots, choose, read_dropped
+from specviz.ui.states import Action, State, may, may_move
+from specviz.ui.views import make_views
+from specviz.window_options import WindowOptions
+from specviz.worker.client import Message as EngineMessage
+from specviz.worker.protocol import Loaded, Loading, Prefilling, SafeMode
+from specviz.worker.session import EngineSession
+
+log = logging.getLogger(__name__)
+
+MAX_RECENT = 10
+SAVE_DELAY_SECONDS = 1.0
+WHAT_WILL_HAPPEN = "Run measures the target alone first, then with drafting, and compares the two."
+
+
+class Controller:
+    """The window's behaviour. `finished` gets the exit code when the window has closed."""
+
+    def __init__(self, options: WindowOptions, preferences: Preferences) -> None:
+        self.state = State.EMPTY
+        self.finished: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._options = options
+        self._preferences = preferences
+        self.session = EngineSession(options.script, preferences)
+        self.runner = Runner(self.session, self)
+        self.slots = ModelSlots()
+        self.views = make_views()
+        self.window = MainWindow(self.views)
+        self.clock = DrawClock(self.window)
+        self.exports = Exports(self.window, self.views.conversation, self._shown)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._demo: DemoPair | None = None
+        self._comparison: Comparison | None = None
+        self._loaded: RunConfig | None = None
+        self._save_timer: asyncio.TimerHandle | None = None
+        self._connect()
+        self._restore()
+
+    # Start and end ---------------------------------------------------------------------------
+    def show(self) -> None:
+        """Show the window, then open what was asked for and start the engine behind it."""
+        self.window.show()
+        self._spawn(self._begin())
+
+    async def _begin(self) -> None:
+        """What may wait until the window is painted."""
+        await asyncio.sleep(0)
+        self._demo = await asyncio.to_thread(find_demo_pair)
+        self.window.first_launch.set_demo(
+            available=self._demo is not None, prepared=bool(self._demo and self._demo.prepared)
+        )
+        if self._options.trace is not None:
+            await self._open_trace(self._options.trace)
+        await self._open_first_models()
+        self._enable()
+        try:
+            await self.session.start()
+        except SpecvizError as error:
+            self._fault(error)
+
+    async def _open_first_models(self) -> None:
+        if self._options.script is not None:
+            self._set_state(State.READY)
+            return
+        config = self.window.setup.config().load
+        remembered = {
+            Role.TARGET: config.target.path,
+            Role.DRAFT: config.draft.path if config.draft else "",
+        }
+        asked = {Role.TARGET: self._options.target, Role.DRAFT: self._options.draft}
+        if asked[Role.TARGET] is not None:
+            remembered = dict.fromkeys(Role, "")
+        for role in Role:
+            path = asked[role] or (Path(remembered[role]) if remembered[role] else None)
+            if path is not None:
+                await self._read_slot(role, path)
+
+    async def close(self) -> None:
+        """Stop what runs, end the engine, remember everything, let the window go."""
+        if self.state is State.CLOSING:
+            return
+        self._set_state(State.CLOSING)
+        self.clock.stop()
+        self._remember()
+        for task in [t for t in self._tasks if t is not asyncio.current_task()]:
+            task.cancel()
+        await self.session.close()
+        self.window.allow_close()
+        self.window.close()
+        if not self.finished.done():
+            self.finished.set_result(0)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine in the background; whatever it raises becomes a message."""
+        task = asyncio.ensure_future(self._guarded(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except SpecvizError as error:
+            self._fault(error)
+        except Exception as error:  # the edge of the window: nothing may end it
+            log.exception("an action failed")
+            self.window.messages.show_message(
+                ShownMessage(
+                    sentence=f"SpecViz met a fault of its own: {type(error).__name__}.",
+                    hint="What was measured is kept; please report this with the details.",
+                    details=str(error),
+                    severity=Severity.ERROR,
+                    key="internal",
+                )
+            )
+
+    # Wiring ----------------------------------------------------------------------------------
+    def _connect(self) -> None:
+        window, views = self.window, self.views
+        window.files_dropped.connect(lambda paths: self._spawn(self._take_files(paths)))
+        window.target_chosen.connect(lambda path: self._spawn(self._read_slot(Role.TARGET, path)))
+        window.draft_chosen.connect(lambda path: self._spawn(self._read_slot(Role.DRAFT, path)))
+        window.slot_cleared.connect(lambda role: self._spawn(self._clear_slot(role)))
+        window.swap_requested.connect(lambda: self._spawn(self._swap()))
+        window.demo_pair_requested.connect(lambda: self._spawn(self._use_demo_pair()))
+        window.settings_changed.connect(self._on_settings)
+        window.mode_changed.connect(self._on_mode)
+        window.open_trace_requested.connect(lambda path: self._spawn(self._open_trace(path)))
+        window.export_requested.connect(self._on_export)
+        window.close_requested.connect(lambda: self._spawn(self.close()))
+        window.restart_engine_requested.connect(lambda: self._spawn(self._restart()))
+        window.cancel_requested.connect(self.stop)
+        window.setup.validity_changed.connect(self._enable)
+        window.run_requested.connect(lambda: self.run(self.views.prompt_bar.prompt))
+        window.theme_toggled.connect(self._remember_soon)
+        views.prompt_bar.edit.textChanged.connect(self._enable)
+        window.messages.action_requested.connect(self._on_message_action)
+        views.prompt_bar.run_requested.connect(self.run)
+        views.prompt_bar.stop_requested.connect(self.stop)
+        views.prompt_bar.example_chosen.connect(self._on_example)
+        views.conversation.step_chosen.connect(self.choose_step)
+        views.strip.step_chosen.connect(self.choose_step)
+        views.legend.show_rejected_changed.connect(views.conversation.set_show_rejected)
+        views.conversation.show_rejected_changed.connect(views.legend.set_show_rejected)
+        self.clock.frame.connect(self._draw)
+        self.clock.figures.connect(self._draw_figures)
+
+    def _restore(self) -> None:
+        """Take up what was remembered; anything odd in it is left aside."""
+        stored = self._preferences.get("run")
+        if stored is not None:
+            try:
+                self.window.setup.apply_config(codec.from_json(RunConfig, stored))
+            except TraceError as error:
+                log.warning("remembered settings are left aside: %s", error)
+        self.window.restore_state(self._preferences.get("window") or {})
+        self.window.set_recent(self._recent())
+        mode = self._preferences.get("mode")
+        self.window.set_mode(RunMode(mode) if mode in list(RunMode) else RunMode.SPECULATIVE)
+        self.views.verdict.show_idle(WHAT_WILL_HAPPEN)
+        self._on_mode(self.window.mode)
+
+    def _remember(self) -> None:
+        self._preferences.set("run", codec.to_json(self.window.setup.config()))
+        self._preferences.set("window", self.window.state())
+        self._preferences.set("mode", self.window.mode.value)
+        self._preferences.save()
+
+    def _remember_soon(self) -> None:
+        if self._save_timer is not None:
+            self._save_timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._save_timer = loop.call_later(SAVE_DELAY_SECONDS, self._remember)
+
+    # State -----------------------------------------------------------------------------------
+    def _set_state(self, state: State) -> None:
+        if not may_move(self.state, state):
+            log.error("no move from %s to %s", self.state, state)
+            return
+        self.state = state
+        self._enable()
+
+    def _rest(self) -> None:
+        """Back to where a run can be started, or to the empty window."""
+        if self.state is not State.CLOSING:
+            ready = self.slots.target is not None or self._options.script is not None
+            self._set_state(State.READY if ready else State.EMPTY)
+
+    def _enable(self) -> None:
+        """Bring every control in line with the state."""
+        busy = may(self.state, Action.STOP) or self.state is State.CANCELLING
+        self.views.prompt_bar.set_running(busy)
+        self.views.prompt_bar.set_blocked("" if busy else self._why_not_run())
+        self.window.setup.set_locked(not may(self.state, Action.CHANGE_SETTINGS))
+        idle = may(self.state, Action.CHANGE_MODELS)
+        self.window.set_enabled(
+            run=may(self.state, Action.RUN) and not self.views.prompt_bar.reason,
+            stop=may(self.state, Action.STOP),
+            models=idle,
+            trace=may(self.state, Action.OPEN_TRACE),
+            export=may(self.state, Action.EXPORT),
+            restart=idle,
+        )
+        something = bool(self.exports.traces())
+        for kind in EXPORT_KINDS:
+            self.window.set_export_enabled(kind.kind, something or kind.kind == "window-png")
+        nothing = self.state is State.EMPTY and not self.exports.traces()
+        self.window.show_first_launch(nothing)
+
+    def _why_not_run(self) -> str:
+        """Why Run is off, in a sentence; empty when it is on."""
+        scripted = self._options.script is not None
+        if self.slots.target is None and not scripted:
+            return "Choose a target first."
+        if self.window.mode is RunMode.SPECULATIVE and self.slots.target is not None:
+            if self.slots.draft is None:
+                return "Choose a draft, or switch to the baseline."
+            if self.slots.verdict is not None and not self.slots.verdict.fits:
+                return "This draft does not fit the target. The baseline can run."
+            if not self.slots.target.can_trim:
+                return (
+                    "This target cannot forget rejected tokens, so drafting is not possible with "
+                    "it yet. The baseline can run."
+                )
+        config = self._config("?")
+        found = problems(config)
+        return found[0] if found else ""
+
+    def _config(self, prompt: str) -> RunConfig:
+        """What a run of this prompt is asked to do; a script stands in for models."""
+        config = self.window.setup.config()
+        load = config.load
+        script = self._options.script
+        if script is not None:
+            stand_in = ModelSpec(path=str(script))
+            load = replace(load, target=stand_in, draft=stand_in)
+        return replace(
+            config,
+            mode=self.window.mode,
+            load=load,
+            messages=(*config.messages, Message(role="user", text=prompt)),
+        )
+
+    def _fault(self, error: SpecvizError) -> None:
+        """Show an error where it belongs, and find a state to go on from."""
+        if self.state is State.CLOSING:
+            return
+        self.clock.stop()
+        self.views.conversation.clear_progress()
+        self.window.messages.show_error(error)
+        if isinstance(error, EngineDied):
+            self._loaded = None
+            self._set_state(State.FAULTED)
+            self._show_end()
+            return
+        if self.state in (State.LOADING, State.RUNNING, State.CANCELLING):
+            self._rest()
+            self._show_end()
+
+    async def _restart(self) -> None:
+        await self.session.start()
+        self.window.messages.dismiss("engine")
+        self._rest()
+
+    # Files -----------------------------------------------------------------------------------
+    async def _take_files(self, paths: Sequence[Path]) -> None:
+        """Files or folders dropped on the window, or a trace."""
+        traces = [path for path in paths if path.name.endswith(SUFFIX)]
+        if traces:
+            await self._open_trace(traces[0])
+            return
+        if not may(self.state, Action.CHANGE_MODELS):
+            return
+        models, errors = await asyncio.to_thread(read_dropped, list(paths))
+        for error in errors[:3]:
+            self.window.messages.show_error(error)
+        for model in models:
+            if model.explanation:
+                self.window.messages.show_message(
+                    ShownMessage(
+                        sentence=model.explanation, severity=Severity.WARNING, key=str(model.path)
+                    )
+                )
+        if not models:
+            if not errors:
+                self.window.messages.show_message(
+                    ShownMessage(
+                        sentence="There is no GGUF file in what was dropped.",
+                        severity=Severity.WARNING,
+                        key="drop",
+                    )
+                )
+            return
+        choice = choose(models, self.slots.target, self.slots.draft)
+        self.slots.put(Role.TARGET, choice.target)
+        self.slots.put(Role.DRAFT, choice.draft)
+        await self.slots.judge()
+        if choice.sentence:
+            self.window.messages.show_message(ShownMessage(sentence=choice.sentence, key="drop"))
+        self._show_slots()
+
+    async def _read_slot(self, role: Role, path: Path) -> None:
+        setup = self.window.setup
+        setup.show_card(role, reading_card(path, "Reading the file"))
+        try:
+            model = await self.slots.read(role, path)
+        except SpecvizError as error:
+            setup.set_path(role, None)
+            self._show_slots()
+            setup.show_card(role, error_card(path, error.message, error.hint))
+            return
+        if model is not None:
+            self._show_slots()
+
+    async def _clear_slot(self, role: Role) -> None:
+        self.slots.put(role, None)
+        await self.slots.judge()
+        self._show_slots()
+
+    async def _swap(self) -> None:
+        if may(self.state, Action.CHANGE_MODELS):
+            await self.slots.swap()
+            self._show_slots()
+
+    def _show_slots(self) -> None:
+        """Bring cards, verdict, memory and paths in line with the slots."""
+        setup = self.window.setup
+        for role in Role:
+            model = self.slots.files.get(role)
+            setup.set_path(role, model.path if model else None)
+            setup.show_card(role, ready_card(model) if model else empty_card())
+        self._note_recent()
+        setup.show_pair(self.slots.verdict)
+        self._on_settings()
+        if self.state in (State.EMPTY, State.READY, State.FAULTED):
+            self._rest()
+
+    def _note_recent(self) -> None:
+        """Remember the files in the slots as a pair, newest first."""
+        target, draft = self.slots.target, self.slots.draft
+        if target is None:
+            return
+        pair = RecentPair(target.path, draft.path if draft else None)
+        pairs = [pair, *(known for known in self._recent() if known != pair)][:MAX_RECENT]
+        self._preferences.set(
+            "recent", [[str(p.target), str(p.draft) if p.draft else None] for p in pairs]
+        )
+        self.window.set_recent(pairs)
+
+    def _recent(self) -> list[RecentPair]:
+        stored = self._preferences.get("recent")
+        pairs = []
+        for entry in stored if isinstance(stored, list) else []:
+            match entry:
+                case [str(target), str(draft)]:
+                    pairs.append(RecentPair(Path(target), Path(draft)))
+                case [str(target), None]:
+                    pairs.append(RecentPair(Path(target)))
+        return pairs
+
+    async def _use_demo_pair(self) -> None:
+        demo = self._demo
+        if demo is None or not may(self.state, Action.CHANGE_MODELS):
+            return
+        setup = self.window.setup
+        if not demo.prepared:
+            self._set_state(State.LOADING)
+            setup.show_card(
+                Role.TARGET, reading_card(demo.target, "Converting to Q8_0, once, some seconds")
+            )
+            try:
+                async for message in self.session.requantise(demo.source, demo.target):
+                    self.on_notice(message)
+            except SpecvizError:
+                setup.show_card(Role.TARGET, empty_card())
+                raise
+            finally:
+                self._rest()
+            self._demo = replace(demo, prepared=demo.target.is_file())
+        await self._read_slot(Role.TARGET, demo.target)
+        await self._read_slot(Role.DRAFT, demo.draft)
+        if not self.views.prompt_bar.prompt.strip():
+            self.views.prompt_bar.choose(load_examples()[0])
+
+    # Settings --------------------------------------------------------------------------------
+    def _on_settings(self) -> None:
+        config = self.window.setup.config()
+        self.window.setup.show_memory(self.slots.memory(config.load))
+        self.window.setup.mark_pending(
+            pending_rows(self._loaded.load, config.load) if self._loaded else ()
+        )
+        self._enable()
+        self._remember_soon()
+
+    def _on_mode(self, mode: RunMode) -> None:
+        self.window.setup.set_mode(mode)
+        both = mode is RunMode.SPECULATIVE
+        self.views.prompt_bar.set_run_words("Run both" if both else "Run baseline")
+        self._show_traces()
+        self._enable()
+
+    def _on_example(self, example: Example) -> None:
+        """An example brings the drafting settings that suit it."""
+        config = self.window.setup.config()
+        speculation = config.speculation
+        if example.n_max is not None:
+            speculation = replace(speculation, n_max=example.n_max)
+        if example.p_min is not None:
+            speculation = replace(speculation, p_min=example.p_min)
+        self.window.setup.apply_config(replace(config, speculation=speculation))
+        self._on_settings()
+
+    # Running ---------------------------------------------------------------------------------
+    def run(self, prompt: str) -> None:
+        """Run the prompt in the mode that is set."""
+        if not may(self.state, Action.RUN) or self._why_not_run() or not prompt.strip():
+            return
+        self._spawn(self._run(prompt))
+
+    async def _run(self, prompt: str) -> None:
+        config = self._config(prompt)
+        self.window.messages.clear()
+        self._comparison = None
+        self._set_state(State.LOADING)
+        self.runner.show(None, None)
+        self.views.conversation.show_prompt(config.messages)
+        self._show_traces()
+        self.clock.start()
+        try:
+            await self.runner.measure(config)
+        finally:
+            self.clock.stop()
+        self._rest()
+        self._show_end()
+
+    def stop(self) -> None:
+        """Stop what is under way, within a step."""
+        if may(self.state, Action.STOP):
+            self._set_state(State.CANCELLING)
+            self.runner.cancel()
+
+    # What the engine tells -------------------------------------------------------------------
+    def on_notice(self, message: EngineMessage) -> None:
+        """See runner.Listener."""
+        match message:
+            case Loading():
+                self._show_loading(message)
+            case Loaded():
+                self._on_loaded(message)
+            case Prefilling():
+                self._show_prefill(message)
+            case SafeMode():
+                self.window.messages.show_message(
+                    ShownMessage(
+                        sentence=message.message, severity=Severity.WARNING, key="safe-mode"
+                    )
+                )
+
+    def _show_loading(self, message: Loading) -> None:
+        name = Path(message.path).name
+        self.views.conversation.show_progress(
+            f"Loading the {message.role.value}, {name}…", message.fraction
+        )
+
+    def _on_loaded(self, message: Loaded) -> None:
+        config = self.window.setup.config()
+        self._loaded = config
+        self.window.setup.mark_pending(())
+        if message.reasons:
+            self.window.messages.show_message(
+                ShownMessage(
+                    sentence=f"Loaded again, because of: {', '.join(message.reasons)}.",
+                    key="reload",
+                )
+            )
+
+    def _show_prefill(self, message: Prefilling) -> None:
+        if self.state is State.LOADING:
+            self._set_state(State.RUNNING)
+        who = "" if message.role is Role.TARGET else " with the draft"
+        done, total = figures.count(message.n_done), figures.count(message.n_total)
+        share = message.n_done / message.n_total if message.n_total else None
+        self.views.conversation.show_progress(
+            f"Reading the prompt{who}… {done} of {total} tokens", share
+        )
+
+    def on_run_started(self, trace: Trace) -> None:
+        """See runner.Listener."""
+        if self.state is State.LOADING:
+            self._set_state(State.RUNNING)
+        if trace.started is not None:
+            self.window.setup.set_last_seed(trace.started.config.sampling.seed)
+        self._show_traces()
+
+    def on_run_ended(self, trace: Trace) -> None:
+        """See runner.Listener."""
+        self._draw(final=True)
+        self._draw_figures(final=True)
+
+    # Showing ---------------------------------------------------------------------------------
+    def _shown(self) -> tuple[Trace | None, Trace | None]:
+        """Baseline and speculative run on show; the baseline mode shows that run alone."""
+        if self.window.mode is RunMode.BASELINE:
+            return self.runner.baseline, None
+        return self.runner.baseline, self.runner.speculative
+
+    def _show_traces(self) -> None:
+        baseline, speculative = self._shown()
+        views = self.views
+        views.conversation.show_traces(baseline, speculative)
+        for view in (views.throughput, views.positions, views.times, views.legend, views.strip):
+            view.show_traces(baseline, speculative)
+        views.inspector.show_step(speculative or baseline, None)
+        self._show_verdict()
+
+    def _draw(self, final: bool = False) -> None:
+        for view in (self.views.conversation, self.views.throughput, self.views.strip):
+            view.refresh(final)
+
+    def _draw_figures(self, final: bool = False) -> None:
+        for view in (self.views.legend, self.views.positions, self.views.times):
+            view.refresh(final)
+        self._show_verdict()
+
+    def _show_end(self) -> None:
+        """The last look of a run: everything drawn, the two runs compared."""
+        baseline, speculative = self._shown()
+        self._comparison = None
+        if baseline is not None and speculative is not None and same_task(baseline, speculative):
+            self._comparison = compare(baseline, speculative)
+        self._draw(final=True)
+        self._draw_figures(final=True)
+        self._enable()
+        self._remember_soon()
+
+    def _show_verdict(self) -> None:
+        baseline, speculative = self._shown()
+        trace = speculative or baseline
+        running = self.state in (State.LOADING, State.RUNNING, State.CANCELLING)
+        if running and trace is not None:
+            self.views.verdict.show_running(trace, baseline if speculative else None)
+        elif trace is not None:
+            comparison = self._comparison if speculative is not None else None
+            self.views.verdict.show_result(baseline, speculative, comparison)
+        elif running:
+            self.views.verdict.show_idle("The models are made ready.", headline="Loading")
+        else:
+            self.views.verdict.show_idle(WHAT_WILL_HAPPEN)
+
+    def choose_step(self, step: int) -> None:
+        """Show one verify step everywhere."""
+        baseline, speculative = self._shown()
+        trace = speculative or baseline
+        if trace is None or not 0 <= step < len(trace.steps):
+            return
+        self.views.strip.mark_step(step)
+        self.views.conversation.mark_step(step, reveal=True)
+        self.views.inspector.show_step(trace, step)
+
+    # Traces and exports ----------------------------------------------------------------------
+    async def _open_trace(self, path: Path) -> None:
+        """Show a stored run, with its partner when that lies beside it."""
+        if not may(self.state, Action.OPEN_TRACE):
+            return
+        trace = await asyncio.to_thread(read_trace, path)
+        pair: dict[RunMode, Trace] = {trace.mode: trace}
+        partner = partner_of(path, trace.mode)
+        if partner is not None:
+            other = await asyncio.to_thread(read_trace, partner)
+            if same_task(trace, other):
+                pair.setdefault(other.mode, other)
+        baseline, speculative = pair.get(RunMode.BASELINE), pair.get(RunMode.SPECULATIVE)
+        self.runner.show(baseline, speculative)
+        self.window.set_mode(RunMode.SPECULATIVE if speculative else RunMode.BASELINE)
+        self._on_mode(self.window.mode)
+        self._show_end()
+        if trace.unreadable_tail or trace.incomplete:
+            self.window.messages.show_message(
+                ShownMessage(
+                    sentence=f"{path.name} ends before its run does; what is there is shown.",
+                    severity=Severity.WARNING,
+                    key="trace",
+                )
+            )
+
+    def _on_export(self, kind: str) -> None:
+        if kind == "copy-text":
+            QGuiApplication.clipboard().setText(self.exports.text())
+            return
+        self.window.dialogs.save(
+            kind,
+            self.exports.suggested_name(),
+            lambda path: self._spawn(self._export(kind, path)),
+        )
+
+    async def _export(self, kind: str, path: Path) -> None:
+        paths = await self.exports.write(kind, path)
+        self.window.messages.show_message(ShownMessage(sentence=written_words(paths), key="export"))
+
+    def _on_message_action(self, name: str) -> None:
+        log.debug("message action %s", name)

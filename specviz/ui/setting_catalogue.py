@@ -1,0 +1,122 @@
+"""What every setting is called, what it may be, and its effect on speed, in one sentence each.
+
+Wording and limits only; rows and layout are in setup_panel.py.
+"""
+
+from __future__ import annotations
+
+from specviz.trace.config import KV_TYPES, Switch
+from specviz.trace.validation import LARGEST_SEED
+from specviz.ui.numbers import NumberFormat
+from specviz.ui.setting_fields import Choice
+
+TOKENS_LADDER = tuple(2**power for power in range(4, 18))
+CONTEXT_LADDER = tuple(2**power for power in range(8, 21))
+MOST_LAYERS = 999
+
+N_MAX = NumberFormat(label="Draft tokens per step", minimum=1, maximum=511)
+P_MIN = NumberFormat(
+    label="Stop drafting below", minimum=0, maximum=1, step=0.05, decimals=2, prefix="p "
+)
+N_MIN = NumberFormat(label="Shortest draft", minimum=0, maximum=511)
+TEMPERATURE = NumberFormat(label="Temperature", minimum=0, maximum=5, step=0.1, decimals=1)
+TOP_K = NumberFormat(label="Top-k", minimum=0, maximum=1_000_000, step=5, words={0: "off"})
+TOP_P = NumberFormat(
+    label="Top-p", minimum=0, maximum=1, step=0.05, decimals=2, words={1: "off"}, top_word=1
+)
+MIN_P = NumberFormat(label="Min-p", minimum=0, maximum=1, step=0.05, decimals=2, words={0: "off"})
+SEED = NumberFormat(label="Seed", minimum=0, maximum=LARGEST_SEED, words={None: "random"})
+MAX_TOKENS = NumberFormat(
+    label="Longest answer",
+    minimum=1,
+    maximum=1_000_000,
+    words={-1: "no limit"},
+    top_word=-1,
+    ladder=TOKENS_LADDER,
+)
+N_CTX = NumberFormat(
+    label="Context",
+    minimum=0,
+    maximum=16_777_216,
+    words={0: "as trained"},
+    ladder=CONTEXT_LADDER,
+)
+N_THREADS = NumberFormat(label="Threads", minimum=1, maximum=1024, words={None: "auto"})
+
+
+def layers(n_layers: int | None) -> NumberFormat:
+    """GPU layers of a model with that many blocks; the output layer counts as one more."""
+    most = MOST_LAYERS if n_layers is None else n_layers + 1
+    return NumberFormat(
+        label="Layers on GPU", minimum=0, maximum=most, words={-1: "all"}, top_word=-1
+    )
+
+
+KV_CHOICES = tuple(Choice(each, each) for each in KV_TYPES)
+SWITCH_CHOICES = (
+    Choice(Switch.AUTO.value, "auto"),
+    Choice(Switch.ON.value, "on"),
+    Choice(Switch.OFF.value, "off"),
+)
+
+EFFECTS = {
+    "draft-tokens": "At most so many tokens are drafted per step: more can pay off when most are "
+    "accepted, and cost time when they are not.",
+    "p-min": "Drafting stops at the first token the draft gives a lower probability: higher values "
+    "waste less time on tokens that would be rejected.",
+    "n-min": "Shorter drafts are thrown away unchecked: above 0 it saves checks that would bring "
+    "little, and loses what those drafts would have brought.",
+    "temperature": "0 always takes the most likely token; higher values make the answer more "
+    "varied, fewer drafts accepted, and so less speed.",
+    "seed": "The number that fixes chance at temperatures above 0: the same seed gives the same "
+    "answer; it has no effect on speed.",
+    "max-tokens": "The answer ends after so many tokens at the latest: longer answers take longer, "
+    "and measure speed more steadily.",
+    "top-k": "Only the k most likely tokens may be drawn: lower values make accepted drafts, and "
+    "so speed, a little more likely.",
+    "top-p": "Only the most likely tokens that together reach this probability may be drawn: lower "
+    "values make accepted drafts a little more likely.",
+    "min-p": "Tokens below this share of the most likely one cannot be drawn: higher values make "
+    "accepted drafts a little more likely.",
+    "reasoning": "Whether the model thinks before it answers, where its template has that switch: "
+    "thinking takes time, and often drafts well.",
+    "system-prompt": "What the model is told before the conversation: a longer one makes prefill "
+    "longer, and leaves the rate of the answer nearly as it is.",
+    "stop-texts": "The answer ends before any of these texts, one a line, \\n being a line break; "
+    "this shortens the answer and has no effect on the rate.",
+    "raw-prompt": "Passes the prompt on without the chat template, for base models and completion; "
+    "it has no effect on the cost of a step.",
+    "gpu-layers": "How many layers of target and draft lie on the GPU: the more, the faster, as "
+    "long as they fit into its memory.",
+    "context": "How many tokens prompt and answer may have together: more takes more memory, and "
+    "time only once it is filled.",
+    "threads": "Threads for target and draft; auto takes one for each physical core, and more than "
+    "that mostly makes it slower.",
+    "kv-target": "How the target remembers keys and values: smaller types save memory, and cost a "
+    "little accuracy and sometimes speed.",
+    "kv-draft": "How the draft remembers keys and values: below q8_0 fewer of its tokens are "
+    "accepted, which costs speed.",
+    "flash-attention": "A faster way to compute attention that needs less memory; auto uses it "
+    "wherever the device can.",
+    "repack": "Lays weights out anew for this processor while loading: faster steps on most CPUs, "
+    "and a slower load.",
+    "memory": "Weights, caches and working memory of both models: what does not fit into fast "
+    "memory makes every step slower.",
+}
+"""By row key: what a setting does to speed."""
+
+LOW_DRAFT_CACHE = (
+    "Below q8_0 the draft remembers so coarsely that often only half as many of its tokens are "
+    "accepted."
+)
+FLASH_FOR_V = "A quantised V cache needs flash attention."
+RAW_WITHOUT_SYSTEM = "A raw prompt has no place for a system prompt, so it is left out."
+BELOW_Q8_0 = frozenset(KV_TYPES[KV_TYPES.index("q8_0") + 1 :])
+
+MEMORY_PARTS = (
+    ("target_weights", "Target weights"),
+    ("target_kv", "Target cache"),
+    ("draft_weights", "Draft weights"),
+    ("draft_kv", "Draft cache"),
+    ("compute", "Working memory"),
+)

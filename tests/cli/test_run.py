@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from support.command_line import TIMEOUT_SECONDS, command, on_terminal, specviz
-from support.scripts import WORDS, write_script
+from support.scripts import WORDS, simple_script, write_script
 
 from specviz.trace.storage import read_trace
 
@@ -309,6 +309,7 @@ def test_an_engine_that_dies_in_the_baseline_prints_what_there_was(tmp_path: Pat
 
 # Ctrl+C ------------------------------------------------------------------------------------------
 def start_and_wait_for(process: subprocess.Popen[bytes], words: bytes) -> bytes:
+    """What the process has printed up to `words`; its pipe must be unbuffered."""
     assert process.stdout is not None
     seen = b""
     while words not in seen:
@@ -321,12 +322,13 @@ def start_and_wait_for(process: subprocess.Popen[bytes], words: bytes) -> bytes:
 @posix
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ctrl_c_stops_the_run_and_prints_what_there_is(tmp_path: Path, as_json: bool) -> None:
-    script = write_script(tmp_path / "s.json", pace="real", repeat_rounds=1000)
+    rounds = simple_script()["rounds"][:3]  # the last one would end the run
+    script = write_script(tmp_path / "s.json", rounds=rounds, pace="real", repeat_rounds=10_000)
     trace = tmp_path / "t.specviz.jsonl"
     arguments = ["run", *scripted(script), "--trace", trace, "-n", "-1", "-c", "0", "--no-baseline"]
     with subprocess.Popen(
         command(*arguments, *(["--json"] if as_json else [])),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
     ) as process:  # fmt: skip
         if as_json:
             wait_for_steps(tmp_path / "t.speculative.specviz.jsonl", process)
@@ -366,7 +368,7 @@ def test_a_second_ctrl_c_ends_a_deaf_engine(tmp_path: Path) -> None:
     script = write_script(tmp_path / "s.json", fault=fault)
     with subprocess.Popen(
         command("run", *scripted(script), "--no-baseline"),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
     ) as process:  # fmt: skip
         start_and_wait_for(process, b"Hello world, this")
         (engine,) = engines_of(process)
@@ -384,10 +386,10 @@ def test_a_second_ctrl_c_ends_a_deaf_engine(tmp_path: Path) -> None:
 
 @posix
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
-    script = write_script(tmp_path / "s.json", pace="real", repeat_rounds=50)
+    script = write_script(tmp_path / "s.json", pace="real")
     with subprocess.Popen(
         command("run", *scripted(script)),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
     ) as process:  # fmt: skip
         assert process.stdout is not None and process.stderr is not None
         process.stdout.read(1)

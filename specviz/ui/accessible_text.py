@@ -83,7 +83,9 @@ class _ReadablePage(QAccessibleWidget):
         super().__init__(view, QAccessible.Role.Document, view.accessibleName())
         self._text = _PageText(view)
 
-    def interface_cast(self, kind: QAccessible.InterfaceType) -> object:
+    def interface_cast(  # type: ignore[override]  # declared as an address, takes the object
+        self, kind: QAccessible.InterfaceType
+    ) -> object:
         if kind is QAccessible.InterfaceType.TextInterface:
             return self._text
         return super().interface_cast(kind)

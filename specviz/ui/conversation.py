@@ -21,7 +21,8 @@ def end_words(trace: Trace) -> str:
     """What is said behind a finished answer; nothing where it simply came to its end."""
     n = figures.counted(len(trace.tokens), "token")
     if trace.failed is not None:
-        return f"{trace.failed.message} {n} were kept." if trace.tokens else trace.failed.message
+        kept = f" {n} {'was' if len(trace.tokens) == 1 else 'were'} kept." if trace.tokens else ""
+        return trace.failed.message + kept
     if trace.finished is None:
         return ""
     match trace.finished.reason:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QFont,
     QFontMetricsF,
     QHelpEvent,
     QPainter,
@@ -74,7 +75,7 @@ class RejectedToggle(QAbstractButton):
         width += 6 + QFontMetricsF(words).horizontalAdvance(self.text())
         return QSize(int(width) + 14, 22)
 
-    def _fonts(self):
+    def _fonts(self) -> tuple[QFont, QFont]:
         return figure_font(11), figure_font(TEXT_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -226,7 +227,7 @@ class Legend(QWidget):
             flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             painter.drawText(end, flags, right)
 
-    def event(self, event) -> bool:
+    def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent):
             for box, entry in self._boxes:
                 if box.contains(event.pos()):
@@ -241,9 +242,11 @@ def _entries(trace: Trace | None) -> list[Entry]:
     accepted = None if counts is None else counts.accepted - copied
     entries = [
         Entry(Style.ACCEPTED, "accepted from the draft", "accepted", accepted),
-        Entry(Style.RECOVERED, "corrected", "corrected", counts and counts.recovered),
-        Entry(Style.BONUS, "bonus", "bonus", counts and counts.bonus),
-        Entry(Style.PLAIN, "target alone", "target", counts and counts.sampled),
+        Entry(
+            Style.RECOVERED, "corrected", "corrected", None if counts is None else counts.recovered
+        ),
+        Entry(Style.BONUS, "bonus", "bonus", None if counts is None else counts.bonus),
+        Entry(Style.PLAIN, "target alone", "target", None if counts is None else counts.sampled),
     ]
     if copied:
         entries.insert(1, Entry(Style.COPIED, "accepted copy", "copied", copied))

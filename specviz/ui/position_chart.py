@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
@@ -125,7 +125,7 @@ class PositionChart(QWidget):
         y = ABOVE + BARS - 0.5
         painter.drawLine(int(LEFT), int(y), self.width() - LEFT, int(y))
 
-    def event(self, event) -> bool:
+    def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent):
             index = int((event.pos().x() - LEFT) // self._pitch())
             text = self.tooltip(index)

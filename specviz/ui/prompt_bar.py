@@ -103,7 +103,7 @@ class PromptBar(QWidget):
         self._blocked = ""
         self._run_words = "Run both"
         self._build()
-        self._place()
+        self._show_state()
 
     def _build(self) -> None:
         self.edit = PromptEdit(self)

@@ -86,7 +86,8 @@ def _page(conversation: TokenView, top: int, bottom: int) -> QImage:
 def _png(picture: QImage | QPixmap) -> bytes:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not picture.save(buffer, "PNG"):
+    # declared as bytes, takes only text
+    if not picture.save(buffer, "PNG"):  # type: ignore[call-overload]
         raise FileError("The picture cannot be made.", "Make the window smaller and try again.")
     return bytes(buffer.data().data())
 

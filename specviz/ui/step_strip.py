@@ -280,6 +280,9 @@ class StepStrip(QAbstractScrollArea):
             if step is not None and step != self._current:
                 self._choose(step)
 
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         delta = event.angleDelta()
         bar = self.horizontalScrollBar()

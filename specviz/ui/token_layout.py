@@ -13,6 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate
+from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -99,7 +100,8 @@ class ShapedLine:
         )
 
     def _x(self, offset: int, edge: QTextLine.Edge) -> float:
-        x = self._line.cursorToX(self._units.to_qt(min(offset, len(self.text))), edge)
+        x: Any = self._line.cursorToX(self._units.to_qt(min(offset, len(self.text))), edge)
+        # the binding returns the position beside the place
         return self.shift + float(x[0] if isinstance(x, tuple) else x)
 
     def extent(self, start: int, end: int) -> tuple[float, float]:
@@ -143,6 +145,7 @@ class TokenLayout:
         self._small.setFont(small)
         self.width = width
         self.n_broken = 0
+        self._settled = 0
         self._tab = QFontMetricsF(font).horizontalAdvance(" ") * 4
         self._cache: OrderedDict[int, ShapedLine] = OrderedDict()
         self.clear()
@@ -387,7 +390,7 @@ class TokenLayout:
 
     def rects_between(self, start: int, end: int) -> list[QRectF]:
         """One rectangle for each line that the characters from `start` to `end` touch."""
-        rects = []
+        rects: list[QRectF] = []
         if start >= end or not self.n_lines:
             return rects
         for number in range(self.line_of(start), self.line_of(end - 1) + 1):

@@ -51,8 +51,8 @@ def tinted(colour: str, palette: Palette, over: str | None = None) -> str:
     if palette.is_dark:
         return tint(colour, over, 0.14)
     mixed = QColor(colour)
-    hue, saturation, value, _ = mixed.getHsv()
-    if hue < 70:
+    hue, saturation, value = mixed.hue(), mixed.saturation(), mixed.value()
+    if 0 <= hue < 70:
         mixed.setHsv(hue + 7, saturation, max(value, 230))
         return tint(mixed.name(), over, 0.15)
     return tint(colour, over, 0.12)

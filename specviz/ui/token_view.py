@@ -6,7 +6,7 @@ in which words is told from outside (conversation.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -102,8 +102,9 @@ class TokenView(QAbstractScrollArea):
         shown = [message for message in messages if message.role != "system" and message.text]
         if shown == [message for message, _ in self._turns]:
             return
+        follow = self.at_end
         self._turns = [(message, self._turn_block(message)) for message in shown]
-        self._content_changed()
+        self._content_changed(follow=follow)
 
     def _turn_block(self, message: Message) -> TextBlock:
         if message.role == "user":
@@ -482,7 +483,9 @@ class TokenView(QAbstractScrollArea):
         action.setChecked(shown)
         return menu
 
-    def _add(self, menu: QMenu, words: str, act, *, enabled: bool = True) -> QAction:
+    def _add(
+        self, menu: QMenu, words: str, act: Callable[[], None], *, enabled: bool = True
+    ) -> QAction:
         action = menu.addAction(words)
         action.triggered.connect(lambda *_: act())
         action.setEnabled(enabled)

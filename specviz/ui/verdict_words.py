@@ -139,7 +139,7 @@ def _broken(trace: Trace) -> Words:
         )
     failed = trace.failed
     rest = [_say(failed.hint)] if failed.hint else []
-    rest.append(_say(_figure(kept), " were kept."))
+    rest.append(_say(_figure(kept), " was kept." if len(trace.tokens) == 1 else " were kept."))
     return Words("The run failed", Tone.SLOWER, _say(failed.message), tuple(rest))
 
 

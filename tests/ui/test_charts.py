@@ -1,0 +1,132 @@
+"""Acceptance by draft position, and where the time goes."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from support.traces import TraceBuilder, baseline_of, lively_run
+
+from specviz.trace import metrics
+from specviz.ui.figures import THIN
+from specviz.ui.position_chart import PositionChart
+from specviz.ui.theme import DARK
+from specviz.ui.time_chart import TimeChart
+
+
+@pytest.fixture
+def window(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(324, 300)
+    window.show()
+    yield window
+
+
+@pytest.fixture
+def positions(window):
+    return placed(PositionChart(window))
+
+
+@pytest.fixture
+def times(window):
+    return placed(TimeChart(window))
+
+
+def placed(chart):
+    chart.resize(324, chart.height())
+    chart.apply_palette(DARK)
+    chart.show()
+    return chart
+
+
+def colours(widget: QWidget) -> set[str]:
+    image = widget.grab().toImage()
+    return {
+        image.pixelColor(x, y).name().upper()
+        for x in range(image.width())
+        for y in range(image.height())
+    }
+
+
+def test_bars_are_the_metrics(positions):
+    trace = lively_run(80).trace
+    positions.show_traces(None, trace)
+    assert positions.rates == metrics.accepted_by_position(trace)
+    assert positions.text().startswith("1: ")
+
+
+def test_higher_rates_have_higher_bars(positions):
+    builder = TraceBuilder()
+    for i in range(10):
+        builder.step([" a", " b"], 1 + i % 2, f" {i}")
+    positions.show_traces(None, builder.finish())
+    first, second = positions._bar(0, 1.0), positions._bar(1, 0.5)
+    assert first.height() == 2 * second.height() == 80
+    assert first.bottom() == second.bottom()
+    assert first.right() < second.left()
+
+
+@pytest.mark.parametrize("n_max", [1, 8, 16, 64])
+def test_any_number_of_bars_stays_inside(positions, n_max):
+    builder = TraceBuilder()
+    builder.step([f" {i}" for i in range(n_max)], n_max, " end")
+    positions.show_traces(None, builder.finish())
+    assert len(positions.rates) == n_max
+    assert positions._bar(n_max - 1, 1.0).right() <= positions.width()
+    assert positions.tooltip(n_max - 1).startswith(f"Draft position {n_max}: 100{THIN}%")
+    assert positions.tooltip(n_max) == ""
+    positions.grab()
+
+
+def test_bars_grow_with_the_run(positions):
+    builder = TraceBuilder()
+    positions.show_traces(None, builder.trace)
+    assert positions.rates == []
+    builder.step([" a"], 1, " b")
+    positions.refresh()
+    assert positions.rates == [1.0]
+
+
+def test_a_baseline_has_no_bars(positions):
+    positions.show_traces(baseline_of(lively_run(10).trace), None)
+    assert positions.rates == []
+    assert positions.text() == "No draft token has been tested yet."
+
+
+def test_shares_add_up_to_a_hundred(times):
+    trace = lively_run(30).trace
+    times.show_traces(None, trace)
+    assert [part.name for part in times.slices] == ["draft", "verify", "sampling", "other"]
+    assert sum(part.percent for part in times.slices) == 100
+    assert sum(part.seconds for part in times.slices) == pytest.approx(
+        metrics.decode_seconds(trace)
+    )
+
+
+def test_saving_and_restoring_has_its_own_slice(times):
+    times.show_traces(None, lively_run(30, restore_share=0.4).trace)
+    shares = {part.name: part.percent for part in times.slices}
+    assert shares["save and restore"] == 40
+    assert sum(shares.values()) == 100
+
+
+def test_widths_fill_the_bar(times):
+    times.show_traces(None, lively_run(30, restore_share=0.4).trace)
+    assert sum(width for _, width in times._widths()) == times.width()
+
+
+def test_the_bar_is_painted_in_its_colours(times):
+    times.show_traces(None, lively_run(30).trace)
+    assert {DARK.recovered, DARK.accepted, DARK.bonus, DARK.quiet} <= colours(times)
+
+
+def test_without_a_run_shares_are_dashes(times):
+    assert {part.percent for part in times.slices} == {None}
+    assert times.text() == "draft –, verify –, sampling –, other –"
+    times.grab()
+
+
+def test_the_baseline_shows_while_there_is_no_speculative_run(times):
+    times.show_traces(baseline_of(lively_run(10).trace), None)
+    shares = {part.name: part.percent for part in times.slices}
+    assert shares["draft"] == 0 and shares["verify"] > 80

@@ -1,0 +1,92 @@
+"""The legend counts what is shown, and its switch shows rejected drafts."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from support.traces import TraceBuilder, baseline_of, explanation
+
+from specviz.ui.figures import THIN
+from specviz.ui.legend import Legend
+from specviz.ui.theme import DARK, LIGHT
+from specviz.ui.token_layout import Style
+
+
+@pytest.fixture
+def legend(qtbot):
+    legend = Legend()
+    qtbot.addWidget(legend)
+    legend.resize(1000, 30)
+    legend.apply_palette(DARK)
+    legend.show()
+    return legend
+
+
+def counted(legend: Legend) -> dict[Style, int | None]:
+    return {entry.style: entry.n for entry in legend.entries}
+
+
+def test_counts_add_up_to_the_answer(legend):
+    trace = explanation().trace
+    legend.show_traces(baseline_of(trace), trace)
+    counts = counted(legend)
+    assert counts[Style.ACCEPTED] == trace.counts.accepted
+    assert sum(counts.values()) == len(trace.tokens) == 55
+    assert f"rejected {trace.counts.rejected}" in legend.text()
+    assert legend.text().endswith(f"55 tokens · first 0.43{THIN}s")
+
+
+def test_nothing_is_counted_before_a_run(legend):
+    assert set(counted(legend).values()) == {None}
+    assert legend.text() == (
+        "accepted from the draft · corrected · bonus · target alone · rejected · "
+    )
+
+
+def test_copies_have_an_entry_of_their_own(legend):
+    builder = TraceBuilder().plain("one").step([" one", " two"], 1, " x", copied_from=12)
+    legend.show_trace(builder.finish())
+    assert counted(legend)[Style.COPIED] == 1
+    assert counted(legend)[Style.ACCEPTED] == 0
+
+
+def test_it_counts_on_as_tokens_arrive(legend):
+    builder = TraceBuilder()
+    legend.show_trace(builder.trace)
+    builder.step([" a", " b"], 2, " c")
+    legend.refresh()
+    assert counted(legend)[Style.ACCEPTED] == 2
+    assert counted(legend)[Style.BONUS] == 1
+
+
+def test_the_switch_shows_rejected_drafts_by_mouse_and_key(qtbot, legend):
+    toggle = legend.findChild(object, "rejected-toggle")
+    with qtbot.waitSignal(legend.show_rejected_changed) as shown:
+        qtbot.mouseClick(toggle, Qt.MouseButton.LeftButton)
+    assert shown.args == [True]
+    with qtbot.waitSignal(legend.show_rejected_changed) as shown:
+        qtbot.keyClick(toggle, Qt.Key.Key_Space)
+    assert shown.args == [False]
+    assert toggle.accessibleName() and toggle.accessibleDescription()
+
+
+@pytest.mark.parametrize("width", [420, 620, 788, 1000, 2000])
+def test_it_fits_into_every_width_without_overlaps(legend, width):
+    legend.show_trace(explanation(repeat=30).trace)
+    legend.resize(width, 30)
+    boxes = [box for box, _ in legend._boxes]
+    assert all(a.right() < b.left() for a, b in zip(boxes, boxes[1:], strict=False))
+    assert boxes[-1].right() < legend._toggle.geometry().right()
+    assert not legend.grab().isNull()
+
+
+def test_it_is_painted_in_the_palettes_colours(legend):
+    legend.apply_palette(LIGHT)
+    legend.show_trace(explanation().trace)
+    image = legend.grab().toImage()
+    colours = {
+        image.pixelColor(x, y).name().upper()
+        for x in range(image.width())
+        for y in range(image.height())
+    }
+    assert {LIGHT.accepted, LIGHT.recovered, LIGHT.bonus} <= colours

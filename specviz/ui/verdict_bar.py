@@ -193,7 +193,9 @@ class VerdictBar(QWidget):
     def _show(self, words: Words) -> None:
         self._words = words
         self._headline.setText(words.headline)
-        self._headline.setStyleSheet(f"color: {self.headline_colour}; background: transparent;")
+        style = f"color: {self.headline_colour}; background: transparent;"
+        if style != self._headline.styleSheet():
+            self._headline.setStyleSheet(style)
         self._sentences.set_words(words, self._palette)
         self.setAccessibleName("Verdict")
         self.setAccessibleDescription(words.text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import Qt
 from support.traces import TraceBuilder, baseline_of, explanation
@@ -75,7 +77,7 @@ def test_it_fits_into_every_width_without_overlaps(legend, width):
     legend.show_trace(explanation(repeat=30).trace)
     legend.resize(width, 30)
     boxes = [box for box, _ in legend._boxes]
-    assert all(a.right() < b.left() for a, b in zip(boxes, boxes[1:], strict=False))
+    assert all(a.right() < b.left() for a, b in pairwise(boxes))
     assert boxes[-1].right() < legend._toggle.geometry().right()
     assert not legend.grab().isNull()
 

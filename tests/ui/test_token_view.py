@@ -44,8 +44,8 @@ def layout_of(width: float = 300.0) -> TokenLayout:
 def colours_in(image: QImage) -> set[str]:
     return {
         image.pixelColor(x, y).name().upper()
-        for x in range(0, image.width())
-        for y in range(0, image.height())
+        for x in range(image.width())
+        for y in range(image.height())
     }
 
 

@@ -183,7 +183,7 @@ def test_it_is_painted_in_the_tone(bar):
     show(bar, *pair(0.07))
     image = bar.grab().toImage()
     colours = {
-        image.pixelColor(x, y).name().upper() for x in range(0, 200) for y in range(image.height())
+        image.pixelColor(x, y).name().upper() for x in range(200) for y in range(image.height())
     }
     assert DARK.accepted in colours
 

@@ -137,7 +137,9 @@ class DecodeLoop:
         saved = target.take_restore_seconds()
         verdict = verify(draft, target.sample, target.ends_generation)
         sampled = clock()
-        target.keep(1 + verdict.n_accepted)
+        # without a token of the target's own, the last accepted one is pending again
+        says_nothing = verdict.target is None and verdict.end_token is None
+        target.keep(1 + verdict.n_accepted - says_nothing)
         restored = target.take_restore_seconds()
         if draft and self._drafters is not None:
             self._drafters.accept(verdict.n_accepted)
@@ -178,9 +180,10 @@ class DecodeLoop:
 
     def _observe(self, draft: Sequence[int], verdict: Verdict) -> Observation:
         own = verdict.target if verdict.end_token is None else verdict.end_token
-        sampled = [*draft[: verdict.n_accepted], own] if own is not None else []
+        sampled = [*draft[: verdict.n_accepted]]
         asked = [*enumerate(draft)]
         if own is not None:
+            sampled.append(own)
             asked.append((verdict.n_accepted, own))
         return self._target.observe(asked, sampled)
 

@@ -65,10 +65,11 @@ class TargetModel(Protocol):
         """Evaluate `[pending, *draft]`, keeping a row of scores for each."""
         ...
 
-    def sample(self, row: int) -> int:
+    def sample(self, row: int) -> int | None:
         """Draw from row `row` of the last batch and advance the sampler by the drawn token.
 
-        Rows are asked in order, and only up to the first that differs from the draft.
+        Rows are asked in order, and only up to the first that differs from the draft. None, which
+        only a script says, is no token at all behind the accepted ones.
         """
         ...
 

@@ -396,18 +396,13 @@ class ScriptedTarget:
         self._clock.advance(self._round.save_seconds + self._round.verify_seconds)
         self._restore_seconds += self._round.save_seconds
 
-    def sample(self, row: int) -> int:
+    def sample(self, row: int) -> int | None:
         current = self._round
         if row == 0:
             self._clock.advance(current.sample_seconds)
         if row < min(current.accepted, len(current.draft)):
             return current.draft[row][0]
-        if current.target is not None:
-            return current.target[0]
-        return self._end_token()
-
-    def _end_token(self) -> int:
-        return min(self._script.end_tokens, default=-1)
+        return current.target[0] if current.target is not None else None
 
     def keep(self, n_rows: int) -> None:
         self.n_past = self._before + n_rows
@@ -438,7 +433,7 @@ class ScriptedTarget:
         return self._script.pieces.get(token_id, b"")
 
     def ends_generation(self, token_id: int) -> bool:
-        return token_id in self._script.end_tokens or token_id == -1
+        return token_id in self._script.end_tokens
 
 
 class ScriptedDrafter:

@@ -16,7 +16,8 @@ class Verdict:
     """What the target made of a draft.
 
     `n_accepted` draft tokens stand. `target`: the target's own token behind them, None when it
-    ended the generation, which is then `end_token`. `n_sampled` rows were drawn from.
+    ended the generation, which is then `end_token`. Both are None when the target had nothing to
+    say of its own, as a script may have it. `n_sampled` rows were drawn from.
     """
 
     n_accepted: int
@@ -26,21 +27,19 @@ class Verdict:
 
 
 def verify(
-    draft: Sequence[int], sample: Callable[[int], int], ends: Callable[[int], bool]
+    draft: Sequence[int], sample: Callable[[int], int | None], ends: Callable[[int], bool]
 ) -> Verdict:
     """Walk over the rows of a verified batch until the first token that differs from the draft.
 
     An end-of-generation token ends the walk wherever it is drawn. It is never an accepted token,
     even when the draft proposed it: it is no part of the output.
     """
-    for row, drafted in enumerate(draft):
+    for row, drafted in enumerate((*draft, None)):
         token_id = sample(row)
+        if token_id is None:
+            return Verdict(row, None, None, row)
         if ends(token_id):
             return Verdict(row, None, token_id, row + 1)
         if token_id != drafted:
             return Verdict(row, token_id, None, row + 1)
-    row = len(draft)
-    token_id = sample(row)
-    if ends(token_id):
-        return Verdict(row, None, token_id, row + 1)
-    return Verdict(row, token_id, None, row + 1)
+    raise AssertionError("no token equals the None behind the draft")

@@ -176,3 +176,18 @@ def test_a_drafter_hears_of_acceptance_only_after_its_own_drafts():
     events = toy_events(ToyTarget(end_share=0.0), drafter, max_tokens=30)
     steps = [e for e in events if isinstance(e, StepVerified)]
     assert drafter.accepted == [step.n_accepted for step in steps if step.draft]
+
+
+def test_a_target_that_says_nothing_of_its_own_goes_on_from_the_accepted_tokens():
+    class Silent(ToyTarget):
+        def sample(self, row):
+            # never a bonus: nothing behind a draft that was accepted as a whole
+            return None if row and row == len(self.batches[-1]) - 1 else super().sample(row)
+
+    drafter = ToyDrafter(seed=3, n_max=4, noise=0.0)
+    events = toy_events(Silent(end_share=0.0), drafter, max_tokens=30)
+    plain = toy_events(ToyTarget(end_share=0.0), None, max_tokens=30)
+    assert ids_of(events) == ids_of(plain)
+    steps = [event for event in events if isinstance(event, StepVerified)]
+    silent = [step for step in steps if step.draft and step.target is None]
+    assert silent and all(step.n_accepted == len(step.draft) for step in silent)

@@ -20,17 +20,21 @@ IDS = [int(key) for key in PIECES]
 
 
 def simple_script(**changes: Any) -> dict[str, Any]:
-    """Twenty tokens; four rounds of three draft tokens, two of them accepted, then a correction."""
+    """Twenty tokens in seven rounds: two draft tokens accepted, one corrected; the last a bonus."""
     ids = [IDS[i % len(IDS)] for i in range(20)]
     rounds = []
     position = 0
     while position < len(ids):
         left = ids[position : position + 3]
-        draft = [[token_id, 0.9, 0.8] for token_id in left[:2]]
-        round_: dict[str, Any] = {"draft": draft, "accepted": len(draft), "target": None}
+        draft = [[token_id, 0.9, 0.8] for token_id in left[:-1]]
+        round_: dict[str, Any] = {
+            "draft": draft,
+            "accepted": len(draft),
+            "target": [left[-1], 0.7],
+        }
         if len(left) == 3:
-            draft.append([IDS[(IDS.index(left[2]) + 1) % len(IDS)], 0.4, 0.1])
-            round_["target"] = [left[2], 0.7]
+            wrong = IDS[(IDS.index(left[2]) + 1) % len(IDS)]
+            draft.append([wrong, 0.4, 0.1])
         rounds.append(
             {**round_, "draft_seconds": 0.003, "verify_seconds": 0.02, "sample_seconds": 0.001}
         )

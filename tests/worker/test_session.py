@@ -156,7 +156,8 @@ def test_a_deaf_child_is_ended(tmp_path):
                 nonlocal pid
                 if len(trace.steps) == 2:
                     pid = session.pid
-                    session.cancel()
+                    # not before it hangs: a child that still listens would simply obey
+                    asyncio.get_running_loop().call_later(1.0, session.cancel)
 
             with pytest.raises(EngineDied, match="did not stop when asked"):
                 await trace_of(session, on_event=cancel)

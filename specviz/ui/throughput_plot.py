@@ -7,9 +7,10 @@ painted here, the curves by pyqtgraph, which is only imported when there is a fi
 from __future__ import annotations
 
 import math
+from array import array
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
@@ -42,31 +43,31 @@ _Y_LADDER = (1, 1.5, 2, 3, 4, 5, 6, 8)
 
 
 class Curve:
-    """A series in arrays that grow by doubling."""
+    """A series in arrays that grow by doubling.
+
+    Attributes:
+        x: seconds since the start of decode.
+        y: tokens per second.
+        highest: the largest rate.
+    """
 
     def __init__(self, trace: Trace | None) -> None:
         self.trace = trace
         self.series = ThroughputSeries(trace) if trace is not None else None
-        self.n = 0
+        self.x = array("d")
+        self.y = array("d")
         self.highest = 0.0
-        self._x = np.zeros(256)
-        self._y = np.zeros(256)
         self._closed = False
 
     @property
-    def x(self) -> np.ndarray:
-        """Seconds since the start of decode."""
-        return self._x[: self.n]
-
-    @property
-    def y(self) -> np.ndarray:
-        """Tokens per second."""
-        return self._y[: self.n]
+    def n(self) -> int:
+        """Points there are."""
+        return len(self.x)
 
     @property
     def end(self) -> float:
         """The last instant, in seconds."""
-        return float(self._x[self.n - 1]) if self.n else 0.0
+        return self.x[-1] if self.x else 0.0
 
     def extend(self) -> bool:
         """Take in what is new in the trace; True when anything was."""
@@ -78,62 +79,21 @@ class Curve:
             if _was_cut(trace):
                 # the points drawn so far counted tokens that a stop text has taken back
                 self.series = series = ThroughputSeries(trace)
-                self.n, self.highest = 0, 0.0
-        n = series.extend()
-        if n == self.n:
+                self.x, self.y = array("d"), array("d")
+                self.highest = 0.0
+        before = self.n
+        if series.extend() == before:
             return False
-        while n > len(self._x):
-            self._x = np.concatenate((self._x, np.zeros(len(self._x))))
-            self._y = np.concatenate((self._y, np.zeros(len(self._y))))
-        self._x[self.n : n] = series.seconds[self.n :]
-        self._y[self.n : n] = series.rates[self.n :]
-        self.highest = max(self.highest, float(self._y[self.n : n].max()))
-        self.n = n
+        self.x.extend(series.seconds[before:])
+        self.y.extend(series.rates[before:])
+        self.highest = max(self.highest, *series.rates[before:])
         return True
 
     def at(self, seconds: float) -> float | None:
         """The rate at an instant; None outside the curve."""
         if not self.n or not 0 <= seconds <= self.end:
             return None
-        return float(self._y[min(int(np.searchsorted(self.x, seconds)), self.n - 1)])
-
-
-def envelope(
-    x: np.ndarray, y: np.ndarray, x_end: float, n_columns: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """A curve for a drawing of so many pixel columns from 0 to `x_end`: each column keeps its
-    first, lowest, highest and last value.
-
-    pyqtgraph's own reduction keeps ten points a pixel, which takes longer to stroke than a frame
-    lasts.
-    """
-    if len(x) <= 4 * n_columns or x_end <= 0:
-        return x, y
-    starts = _column_starts(x, x_end, n_columns)
-    lasts = np.append(starts[1:], len(x)) - 1
-    middles = (x[starts] + x[lasts]) / 2
-    xs = np.column_stack((x[starts], middles, middles, x[lasts]))
-    lowest, highest = np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)
-    ys = np.column_stack((y[starts], lowest, highest, y[lasts]))
-    return xs.ravel(), ys.ravel()
-
-
-def means(
-    x: np.ndarray, y: np.ndarray, x_end: float, n_columns: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """A curve for a drawing of so many columns, the mean of each: calm enough for dashes."""
-    if len(x) <= n_columns or x_end <= 0:
-        return x, y
-    starts = _column_starts(x, x_end, n_columns)
-    sizes = np.diff(np.append(starts, len(x)))
-    xs, ys = np.add.reduceat(x, starts) / sizes, np.add.reduceat(y, starts) / sizes
-    xs[0], xs[-1] = x[0], x[-1]
-    return xs, ys
-
-
-def _column_starts(x: np.ndarray, x_end: float, n_columns: int) -> np.ndarray:
-    columns = np.minimum((x * (n_columns / x_end)).astype(np.int64), n_columns - 1)
-    return np.flatnonzero(np.diff(columns, prepend=-1))
+        return self.y[bisect_left(self.x, seconds)]
 
 
 def _was_cut(trace: Trace) -> bool:
@@ -266,11 +226,7 @@ class ThroughputPlot(QWidget):
         if self._canvas is None and (self.baseline.n or self.speculative.n):
             self._make_canvas()
         if self._canvas is not None:
-            columns, x_end = self._columns(), self._x_end
-            x, y = means(self.baseline.x, self.baseline.y, x_end, columns // 3)
-            self._lines["baseline"].setData(x, y, skipFiniteCheck=True)
-            x, y = envelope(self.speculative.x, self.speculative.y, x_end, columns // 2)
-            self._lines["speculative"].setData(x, y, skipFiniteCheck=True)
+            self._set_curves()
             self._canvas.setRange(
                 xRange=self.x_range, yRange=self.y_range, padding=0, disableAutoRange=True
             )
@@ -278,8 +234,19 @@ class ThroughputPlot(QWidget):
         self.setAccessibleDescription(self.text())
         self.update()
 
-    def _columns(self) -> int:
-        return max(int(self.plot_rect().width()), 1)
+    def _set_curves(self) -> None:
+        # comes with pyqtgraph: not before there is a curve
+        import numpy as np
+
+        from specviz.ui.curve_shapes import envelope, means
+
+        columns, x_end = max(int(self.plot_rect().width()), 6), self._x_end
+        x, y = means(np.array(self.baseline.x), np.array(self.baseline.y), x_end, columns // 3)
+        self._lines["baseline"].setData(x, y, skipFiniteCheck=True)
+        x, y = envelope(
+            np.array(self.speculative.x), np.array(self.speculative.y), x_end, columns // 2
+        )
+        self._lines["speculative"].setData(x, y, skipFiniteCheck=True)
 
     def _make_canvas(self) -> None:
         # half a second of start-up that an empty window need not spend

@@ -16,9 +16,10 @@ from support.traces import (
 
 from specviz.trace.events import StopReason
 from specviz.trace.metrics import ThroughputSeries
+from specviz.ui.curve_shapes import envelope, means
 from specviz.ui.figures import THIN
 from specviz.ui.theme import DARK, LIGHT
-from specviz.ui.throughput_plot import ThroughputPlot, ceiling, envelope, grid_step, means
+from specviz.ui.throughput_plot import ThroughputPlot, ceiling, grid_step
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from specviz import __version__
 from specviz.preferences import Preferences
+from specviz.ui.garbage import MainThreadCollector
 from specviz.window_options import WindowOptions
 
 log = logging.getLogger(__name__)
@@ -20,6 +21,7 @@ log = logging.getLogger(__name__)
 def run_window(options: WindowOptions) -> int:
     """Open the window and stay until it is closed; returns the exit code."""
     application = make_application()
+    MainThreadCollector(application)
     preferences = Preferences()
 
     async def main() -> int:

@@ -20,7 +20,7 @@ from specviz.models.demo_pair import DemoPair, find_demo_pair
 from specviz.preferences import Preferences
 from specviz.trace import codec
 from specviz.trace.comparison import Comparison, compare, same_task
-from specviz.trace.config import Message, ModelSpec, Role, RunConfig, RunMode
+from specviz.trace.config import Message, ModelSpec, Role, RunConfig, RunMode, SpeculationConfig
 from specviz.trace.storage import SUFFIX, read_trace
 from specviz.trace.trace import Trace
 from specviz.trace.validation import problems
@@ -32,7 +32,13 @@ from specviz.ui.exports import Exports, partner_of, written_words
 from specviz.ui.main_menu import RecentPair
 from specviz.ui.main_window import MainWindow
 from specviz.ui.messages import Severity, ShownMessage
-from specviz.ui.model_card import empty_card, error_card, reading_card, ready_card
+from specviz.ui.model_card import (
+    empty_card,
+    error_card,
+    reading_card,
+    ready_card,
+    scripted_card,
+)
 from specviz.ui.pending import pending_rows
 from specviz.ui.runner import Runner
 from specviz.ui.slots import ModelSlots, choose, read_dropped
@@ -47,6 +53,9 @@ log = logging.getLogger(__name__)
 
 MAX_RECENT = 10
 SAVE_DELAY_SECONDS = 1.0
+DEMO_SPECULATION = SpeculationConfig(n_max=3, p_min=0.6)
+"""Where the demo pair is at its best on a CPU; its README in resources/models has the figures."""
+
 WHAT_WILL_HAPPEN = "Run measures the target alone first, then with drafting, and compares the two."
 
 
@@ -86,17 +95,17 @@ class Controller:
         self.window.first_launch.set_demo(
             available=self._demo is not None, prepared=bool(self._demo and self._demo.prepared)
         )
+        # one that fails must not hold the others up
         if self._options.trace is not None:
-            await self._open_trace(self._options.trace)
-        await self._open_first_models()
+            await self._guarded(self._open_trace(self._options.trace))
+        await self._guarded(self._open_first_models())
         self._enable()
-        try:
-            await self.session.start()
-        except SpecvizError as error:
-            self._fault(error)
+        await self.session.start()
 
     async def _open_first_models(self) -> None:
         if self._options.script is not None:
+            for role in Role:
+                self.window.setup.show_card(role, scripted_card(role, self._options.script))
             self._set_state(State.READY)
             return
         config = self.window.setup.config().load
@@ -176,6 +185,7 @@ class Controller:
         views.prompt_bar.example_chosen.connect(self._on_example)
         views.conversation.step_chosen.connect(self.choose_step)
         views.strip.step_chosen.connect(self.choose_step)
+        views.strip.step_cleared.connect(self._clear_step)
         views.legend.show_rejected_changed.connect(views.conversation.set_show_rejected)
         views.conversation.show_rejected_changed.connect(views.legend.set_show_rejected)
         self.clock.frame.connect(self._draw)
@@ -415,6 +425,8 @@ class Controller:
             self._demo = replace(demo, prepared=demo.target.is_file())
         await self._read_slot(Role.TARGET, demo.target)
         await self._read_slot(Role.DRAFT, demo.draft)
+        config = setup.config()
+        setup.apply_config(replace(config, speculation=DEMO_SPECULATION))
         if not self.views.prompt_bar.prompt.strip():
             self.views.prompt_bar.choose(load_examples()[0])
 
@@ -592,6 +604,13 @@ class Controller:
         self.views.strip.mark_step(step)
         self.views.conversation.mark_step(step, reveal=True)
         self.views.inspector.show_step(trace, step)
+
+    def _clear_step(self) -> None:
+        """No step is chosen any more."""
+        baseline, speculative = self._shown()
+        self.views.strip.mark_step(None)
+        self.views.conversation.mark_step(None)
+        self.views.inspector.show_step(speculative or baseline, None)
 
     # Traces and exports ----------------------------------------------------------------------
     async def _open_trace(self, path: Path) -> None:

@@ -100,6 +100,16 @@ def ready_card(model: ModelFile) -> CardState:
     )
 
 
+def scripted_card(role: Role, script: Path) -> CardState:
+    """No model: a script is played in its place."""
+    return CardState(
+        phase=CardPhase.READY,
+        path=str(script),
+        name=f"Scripted {role.value}",
+        details=f"plays {script.name}",
+    )
+
+
 def error_card(path: Path | str, message: str, hint: str = "") -> CardState:
     """A file that cannot be used, and why."""
     return CardState(

@@ -53,10 +53,8 @@ class ModelSlots:
         ticket = self._take_ticket(role)
         try:
             model = await asyncio.to_thread(inspect_model, path)
-            if role is Role.DRAFT and model.kind is not FileKind.MODEL:
-                raise FileError(model.explanation, "Choose a stand-alone model for the draft.")
-            if role is Role.TARGET and model.kind is not FileKind.MODEL:
-                raise FileError(model.explanation, "Choose a language model for the target.")
+            if model.kind is not FileKind.MODEL:
+                raise FileError(model.explanation)
         except SpecvizError:
             if ticket == self._tickets[role]:
                 self.files.pop(role, None)

@@ -12,6 +12,9 @@ from specviz.ui.typefaces import interface_font
 
 def apply_palette(application: QApplication, palette: Palette) -> None:
     """Give every window of the application this look; may be called again for another one."""
+    sheet = stylesheet(palette)
+    if application.styleSheet() == sheet:
+        return  # styling every widget anew takes its time
     load_fonts()
     if application.style().name().lower() != "fusion":
         application.setStyle("Fusion")  # the base that obeys palette and style sheet everywhere
@@ -20,4 +23,4 @@ def apply_palette(application: QApplication, palette: Palette) -> None:
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     application.setFont(font)
     application.setPalette(qpalette(palette))
-    application.setStyleSheet(stylesheet(palette))
+    application.setStyleSheet(sheet)

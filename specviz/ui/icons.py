@@ -22,9 +22,9 @@ _PALETTE_CHANGES = (QEvent.Type.PaletteChange, QEvent.Type.ApplicationPaletteCha
 
 @cache
 def icon(name: str, colour: str, size: int = ICON_PX) -> QIcon:
-    """The drawing `name` in one colour, sharp at single, double and triple resolution."""
+    """The drawing `name` in one colour, sharp at single and double resolution."""
     made = QIcon()
-    for scale in (1, 2, 3):
+    for scale in (1, 2):
         made.addPixmap(pixmap(name, colour, size * scale))
     return made
 
@@ -33,14 +33,18 @@ def pixmap(name: str, colour: str, px: int) -> QPixmap:
     """The drawing `name` in one colour, `px` device pixels wide and high."""
     from PySide6.QtSvg import QSvgRenderer  # not needed before the first icon
 
-    drawing = resource(f"icons/{name}.svg").read_text(encoding="utf-8")
-    renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", colour).encode()))
+    renderer = QSvgRenderer(QByteArray(_drawing(name).replace("currentColor", colour).encode()))
     image = QPixmap(px, px)
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
     renderer.render(painter)
     painter.end()
     return image
+
+
+@cache
+def _drawing(name: str) -> str:
+    return resource(f"icons/{name}.svg").read_text(encoding="utf-8")
 
 
 def application_icon() -> QIcon:

@@ -131,6 +131,11 @@ class MainWindow(QMainWindow):
 
     def __init__(self, views: Views) -> None:
         super().__init__()
+        self.theme: ThemeName = "system"
+        self.colour_blind = False
+        self.look = palette_for(self.theme, self.colour_blind)
+        # before the widgets are made: each is then styled once, and has its font from the start
+        apply_palette(_application(), self.look)
         self.setObjectName("main-window")
         self.setWindowTitle("SpecViz")
         self.setWindowIcon(application_icon())
@@ -138,8 +143,6 @@ class MainWindow(QMainWindow):
         self.resize(START_SIZE)
         self.setAcceptDrops(True)
         self.views = views
-        self.theme: ThemeName = "system"
-        self.colour_blind = False
         self.dialogs = FileDialogs(self)
         self.setup = SetupPanel()
         self.messages = MessageArea()
@@ -152,8 +155,7 @@ class MainWindow(QMainWindow):
         self.overlay = DropOverlay(self)
         self._connect()
         self.set_mode(self.setup.config().mode)
-        self.look = palette_for(self.theme, self.colour_blind)
-        self._dress()
+        self._paint_views()
         self._show_panels()
         self._take_drops_from_children()
 
@@ -259,6 +261,8 @@ class MainWindow(QMainWindow):
         if self.views.replay is not None:
             self.views.replay.setFixedWidth(LEFT_PANEL_WIDTH)
             row.addWidget(self.views.replay)
+        else:
+            row.addSpacing(PANEL_PADDING - 6)
         row.addWidget(self.views.strip, 1)
         row.addWidget(_line(vertical=True))
         self.views.inspector.setFixedWidth(RIGHT_PANEL_WIDTH - 1)
@@ -386,7 +390,8 @@ class MainWindow(QMainWindow):
         look = palette_for(theme, colour_blind)
         if look != self.look:
             self.look = look
-            self._dress()
+            apply_palette(_application(), look)
+            self._paint_views()
         self._mark_theme()
 
     def toggle_theme(self) -> None:
@@ -404,11 +409,9 @@ class MainWindow(QMainWindow):
     def _on_desktop_scheme(self) -> None:
         self.set_theme(self.theme, self.colour_blind)
 
-    def _dress(self) -> None:
-        application = QApplication.instance()
-        assert isinstance(application, QApplication)
-        apply_palette(application, self.look)
-        for each in fields(self.views) if isinstance(self.views, Views) else ():
+    def _paint_views(self) -> None:
+        """Tell the views that paint themselves, and everybody else, which colours are in use."""
+        for each in fields(self.views):
             view = getattr(self.views, each.name)
             if isinstance(view, Paintable):
                 view.apply_palette(self.look)
@@ -620,6 +623,12 @@ class MainWindow(QMainWindow):
             return
         now = self._splitter.sizes()
         self._splitter.setSizes([size or now[index] for index, size in enumerate(sizes)])
+
+
+def _application() -> QApplication:
+    application = QApplication.instance()
+    assert isinstance(application, QApplication), "a window needs an application object"
+    return application
 
 
 def _surface(kind: str, name: str) -> QWidget:

@@ -69,8 +69,10 @@ class NumberFormat:
 
     def _one_step(self, value: Value, direction: int) -> Value:
         below = [each for each in self.words if each != self.top_word]
-        if value == self.top_word:
-            return value if direction > 0 else self._whole(self.maximum)
+        if value == self.top_word and direction > 0:
+            return value
+        if value == self.top_word != self.maximum:
+            return self._whole(self.maximum)
         if value in below:
             index = below.index(value) + direction
             if index < 0:

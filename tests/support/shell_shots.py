@@ -2,7 +2,7 @@
 
     python tests/support/shell_shots.py FOLDER [NAME ...]
 
-The views in the middle are blank here; names restrict the states that are drawn.
+The views in the middle show no run here; names restrict the states that are drawn.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from specviz.errors import EngineDied, FileError
 from specviz.models.compatibility import PairVerdict
 from specviz.models.memory import MemoryEstimate
 from specviz.trace.config import LoadConfig, ModelSpec, Role, RunConfig, RunMode
-from specviz.ui.main_window import MainWindow, Views
+from specviz.ui.fonts import load_fonts
+from specviz.ui.main_window import MainWindow
 from specviz.ui.model_card import CardPhase, CardState, error_card, reading_card
+from specviz.ui.views import make_views
 
 SIZES = ((1440, 900), (1280, 800), (1024, 640))
 LONG = "Qwen3-Coder-30B-A3B-Instruct-1M-UD-Q4_K_XL-fine-tuned-by-somebody"
@@ -78,40 +80,6 @@ MEMORY = MemoryEstimate(
     draft_kv=150_000_000,
     compute=69_000_000,
 )
-
-
-def blank_views() -> Views:
-    """Stand-ins of about the size of the real views."""
-
-    def blank(height: int | None = None) -> QWidget:
-        widget = QWidget()
-        if height is not None:
-            widget.setFixedHeight(height)
-        return widget
-
-    prompt = QWidget()
-    line = QHBoxLayout(prompt)
-    line.setContentsMargins(26, 2, 26, 16)
-    line.setSpacing(10)
-    edit = QPlainTextEdit()
-    edit.setObjectName("prompt-edit")
-    edit.setPlaceholderText("Ask something, or pick an example…")
-    edit.setFixedHeight(40)
-    run = QPushButton("Run both")
-    run.setObjectName("run-button")
-    for widget in (edit, QPushButton("Examples ▾"), run):
-        line.addWidget(widget)
-    return Views(
-        verdict=blank(100),
-        conversation=blank(),
-        legend=blank(30),
-        prompt_bar=prompt,
-        throughput=blank(190),
-        positions=blank(100),
-        times=blank(90),
-        strip=blank(),
-        inspector=blank(),
-    )
 
 
 def ready(window: MainWindow) -> None:
@@ -226,12 +194,13 @@ STATES: dict[str, Callable[[MainWindow], None]] = {
 
 def main(folder: Path, names: list[str]) -> None:
     application = QApplication.instance() or QApplication([])
+    load_fonts()
     folder.mkdir(parents=True, exist_ok=True)
     for name, show in STATES.items():
         if names and name not in names:
             continue
         for theme in ("dark", "light"):
-            window = MainWindow(blank_views())
+            window = MainWindow(make_views())
             window.set_theme(theme, False)  # type: ignore[arg-type]
             window.show()
             for width, height in SIZES:

@@ -26,10 +26,12 @@ def run_window(options: WindowOptions) -> int:
 
     async def main() -> int:
         from specviz.ui.controller import Controller
+        from specviz.ui.signals import closing_on_signals
 
         controller = Controller(options, preferences)
-        controller.show()
-        return await controller.finished
+        with closing_on_signals(controller.window.close):
+            controller.show()
+            return await controller.finished
 
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(application)) as runner:
         return runner.run(main())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from llama_peer import Peer, PeerError, PeerRun, Settings, build_peer
-from measuring import Result, look_at_machine, order, ratios, report
+from measuring import MeasuringError, Repeats, Result, look_at_machine, order, ratios, report
 from our_engine import OurEngine, rendered_prompt
 
 from specviz.engine.hardware import physical_cores
@@ -46,6 +46,7 @@ class Sums:
     ours: list[float]
     peer: list[float]
     differences: list[str]
+    n_discarded: int = 0
 
 
 async def measure(peer: Peer, options: argparse.Namespace) -> list[str]:
@@ -61,8 +62,9 @@ async def measure(peer: Peer, options: argparse.Namespace) -> list[str]:
                 settings = _settings(engine, options, prompt, variant)
                 await _compare(engine, peer, PROMPTS[key], settings, sums[variant], key)
                 if options.repeats:
+                    already = len(sums[variant].ours)
                     await _race(engine, peer, PROMPTS[key], settings, sums[variant], options)
-                    print(f"{key}, {variant.name}: {_last(sums[variant], options.repeats)}")
+                    print(f"{key}, {variant.name}: {_newest(sums[variant], already)}")
     results = [_result(variant, sums[variant]) for variant in variants if options.repeats]
     differences = [text for variant in variants for text in sums[variant].differences]
     for text in differences:
@@ -71,6 +73,7 @@ async def measure(peer: Peer, options: argparse.Namespace) -> list[str]:
         "engine_speed",
         machine,
         results,
+        n_discarded=sum(each.n_discarded for each in sums.values()),
         same_work=not differences,
         differences=differences,
         n_predict=options.tokens,
@@ -104,16 +107,23 @@ async def _race(
     sums: Sums,
     options: argparse.Namespace,
 ) -> None:
-    for repeat in range(options.repeats):
-        for side in order(repeat, ("ours", "peer")):
+    repeats = Repeats(options.repeats, options.keep_disturbed)
+    for attempt in repeats:
+        ours = theirs = 0.0
+        for side in order(attempt, ("ours", "peer")):
             if side == "ours":
-                sums.ours.append((await engine.run(question, settings)).tokens_per_second)
+                ours = (await engine.run(question, settings)).tokens_per_second
             else:
-                sums.peer.append(peer.run(settings).tokens_per_second)
+                theirs = peer.run(settings).tokens_per_second
+        if repeats.counts():
+            sums.ours.append(ours)
+            sums.peer.append(theirs)
+    sums.n_discarded += repeats.n_discarded
 
 
-def _last(sums: Sums, n: int) -> str:
-    ours, theirs = statistics.median(sums.ours[-n:]), statistics.median(sums.peer[-n:])
+def _newest(sums: Sums, already: int) -> str:
+    ours = statistics.median(sums.ours[already:])
+    theirs = statistics.median(sums.peer[already:])
     return f"ours {ours:.1f}, peer {theirs:.1f} tokens/s, ratio {ours / theirs:.3f}"
 
 
@@ -191,13 +201,14 @@ def main() -> int:
         "--repeats", type=int, default=5, help="measured runs each; 0: only compare the work"
     )
     parser.add_argument("--prompts", nargs="+", choices=PROMPTS, default=list(PROMPTS))
+    parser.add_argument("--keep-disturbed", action="store_true", help="count all repeats")
     parser.add_argument("--repack", action="store_true", help="allow repacked weights")
     options = parser.parse_args()
     if (options.target is None) != (options.draft is None):
         parser.error("give both -m and -md, or neither")
     try:
         asyncio.run(measure(build_peer(), options))
-    except (PeerError, SpecvizError) as error:
+    except (PeerError, MeasuringError, SpecvizError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

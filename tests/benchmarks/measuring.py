@@ -1,22 +1,27 @@
-"""What the benchmarks share: alternating repeats, ratios with their spread, the closing JSON line.
+"""What the benchmarks share: undisturbed repeats in turn, ratios, the closing JSON line.
 
 Knows nothing of what is measured.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import statistics
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import psutil
 
 BUSY_PERCENT = 10.0
-"""Processor use by others from which on a measurement is not to be trusted."""
+"""Use of all processors before the start from which on there is a warning."""
+
+FOREIGN_SHARE = 0.05
+"""A repeat counts when other programs took less than this share of one processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,72 @@ def ratios(
     )
 
 
+class MeasuringError(Exception):
+    """Nothing could be measured; the message says why."""
+
+
+class ForeignWork:
+    """How busy other programs are from now on."""
+
+    def __init__(self) -> None:
+        self._begin, self._busy, self._own = time.perf_counter(), _busy(), _own()
+
+    def share(self) -> float:
+        """Processor time that others took since the start, in shares of one processor."""
+        foreign = (_busy() - self._busy) - (_own() - self._own)
+        return max(foreign, 0.0) / (time.perf_counter() - self._begin)
+
+
+class Repeats:
+    """Counts repeats until enough of them went undisturbed by other programs.
+
+    Gives up after three times as many. Iterating yields the number of the attempt.
+    """
+
+    def __init__(self, wanted: int, keep_all: bool) -> None:
+        self.n_discarded = 0
+        self._wanted = wanted
+        self._keep_all = keep_all
+        self._n_kept = 0
+        self._watch = ForeignWork()
+
+    def __iter__(self) -> Iterator[int]:
+        for attempt in range(3 * self._wanted):
+            if self._n_kept == self._wanted:
+                return
+            self._watch = ForeignWork()
+            yield attempt
+        if not self._n_kept and self._wanted:
+            raise MeasuringError(
+                "Other programs disturbed every repeat. Close them, or use --keep-disturbed."
+            )
+
+    def counts(self) -> bool:
+        """Whether the repeat that just ended may be kept."""
+        kept = self._keep_all or self._watch.share() < FOREIGN_SHARE
+        self._n_kept += kept
+        self.n_discarded += not kept
+        return kept
+
+
+def _busy() -> float:
+    """Seconds that all processors together have been busy."""
+    times = psutil.cpu_times()
+    return sum(times) - times.idle - getattr(times, "iowait", 0.0) - getattr(times, "guest", 0.0)
+
+
+def _own() -> float:
+    """Seconds of processor time of this process and all it has started."""
+    process = psutil.Process()
+    own = process.cpu_times()
+    total = own.user + own.system + own.children_user + own.children_system
+    for child in process.children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            times = child.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
 def order(repeat: int, names: Sequence[str]) -> list[str]:
     """Who goes first takes turns, so that a machine growing warm slows all alike."""
     return list(names) if repeat % 2 == 0 else list(reversed(names))
@@ -114,7 +185,7 @@ def look_at_machine() -> Machine:
     )
     print(f"{machine.processor}, {machine.cores} cores, {machine.busy_percent:.0f} % busy before.")
     if machine.busy_percent > BUSY_PERCENT:
-        print("Other programs keep this machine busy: do not trust the numbers.")
+        print("Other programs keep this machine busy: numbers may be off, or take long to get.")
     return machine
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llama_peer import Settings
-from measuring import Result, look_at_machine, order, ratios, report
+from measuring import MeasuringError, Repeats, Result, look_at_machine, order, ratios, report
 from our_engine import OurEngine, demo_pair, run_config
 
 from specviz.engine.hardware import physical_cores
@@ -119,21 +119,25 @@ def measure(options: argparse.Namespace, arguments: list[str]) -> None:
     try:
         for kind in ("window", "headless"):
             programs[kind] = Program(kind, arguments)
-        results = [_ratio(programs, mode, options.repeats) for mode in RunMode]
+        repeats = {mode: Repeats(options.repeats, options.keep_disturbed) for mode in RunMode}
+        results = [_ratio(programs, mode, repeats[mode]) for mode in RunMode]
     finally:
         for program in programs.values():
             program.close()
     report("observer_effect", machine, results, n_predict=options.tokens, n_threads=options.threads)
 
 
-def _ratio(programs: dict[str, Program], mode: RunMode, repeats: int) -> Result:
+def _ratio(programs: dict[str, Program], mode: RunMode, repeats: Repeats) -> Result:
     rates: dict[str, list[float]] = {kind: [] for kind in programs}
     for program in programs.values():
         program.run(mode)  # unmeasured: loads the models, makes the baseline
-    for repeat in range(repeats):
-        for kind in order(repeat, list(programs)):
-            rates[kind].append(programs[kind].run(mode))
-        print(f"{mode}: window {rates['window'][-1]:.1f}, headless {rates['headless'][-1]:.1f}")
+    for attempt in repeats:
+        pair = {kind: programs[kind].run(mode) for kind in order(attempt, list(programs))}
+        if not repeats.counts():
+            continue
+        for kind, rate in pair.items():
+            rates[kind].append(rate)
+        print(f"{mode}: window {pair['window']:.1f}, headless {pair['headless']:.1f} tokens/s")
     name = f"{mode}, window / headless"
     return ratios(name, rates["window"], rates["headless"], "tokens/s", GOAL)
 
@@ -143,6 +147,7 @@ def main() -> int:
     parser.add_argument("-n", dest="tokens", type=int, default=140, help="tokens of each run")
     parser.add_argument("-t", dest="threads", type=int, default=physical_cores())
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--keep-disturbed", action="store_true", help="count all repeats")
     parser.add_argument("--repack", action="store_true", help="allow repacked weights")
     parser.add_argument("--only", choices=("window", "headless"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -166,7 +171,7 @@ def main() -> int:
             windowed(settings)
         else:
             asyncio.run(headless(settings))
-    except SpecvizError as error:
+    except (MeasuringError, SpecvizError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from measuring import Result, look_at_machine, order, report, spread
+from measuring import MeasuringError, Repeats, Result, look_at_machine, order, report, spread
 
 GOAL_SECONDS = 1.0
 DRIVER = Path(__file__).with_name("startup_driver.py")
@@ -42,22 +42,23 @@ def seconds_to_window(program: str, folder: Path) -> float:
         timeout=MAX_SECONDS,
     )
     if done.returncode != 0 or not done.stdout.strip():
-        raise SystemExit(f"{program} showed no window (exit code {done.returncode}).")
+        raise MeasuringError(f"{program} showed no window (exit code {done.returncode}).")
     return float(done.stdout.split()[0]) - begin
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=9)
-    options = parser.parse_args()
+def measure(options: argparse.Namespace) -> None:
+    """Start both in turn and report."""
     machine = look_at_machine()
     seconds: dict[str, list[float]] = {program: [] for program in PROGRAMS}
     with tempfile.TemporaryDirectory() as name:
         for program in PROGRAMS:
             seconds_to_window(program, Path(name))
-        for repeat in range(options.repeats):
-            for program in order(repeat, PROGRAMS):
-                seconds[program].append(seconds_to_window(program, Path(name)))
+        repeats = Repeats(options.repeats, options.keep_disturbed)
+        for attempt in repeats:
+            pair = {each: seconds_to_window(each, Path(name)) for each in order(attempt, PROGRAMS)}
+            if repeats.counts():
+                for program, passed in pair.items():
+                    seconds[program].append(passed)
     ours, bare = seconds["specviz"], seconds["bare"]
     times = [mine / peer for mine, peer in zip(ours, bare, strict=True)]
     results = [
@@ -71,7 +72,19 @@ def main() -> int:
             peer=statistics.median(bare),
         ),
     ]
-    report("startup", machine, results)
+    report("startup", machine, results, n_discarded=repeats.n_discarded)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--keep-disturbed", action="store_true", help="count all repeats")
+    options = parser.parse_args()
+    try:
+        measure(options)
+    except MeasuringError as error:
+        print(error, file=sys.stderr)
+        return 2
     return 0
 
 

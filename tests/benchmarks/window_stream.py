@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 from driven_window import in_window, ready, run
-from measuring import Result, Spread, look_at_machine, report, spread
+from measuring import ForeignWork, Result, Spread, look_at_machine, report, spread
 from PySide6.QtCore import QObject, Qt, QTimer
 
 from specviz.errors import SpecvizError
@@ -204,6 +204,7 @@ def main() -> int:
     width = DRAFTED + 1
     pace = Pace(max(options.n_tokens // width, 1) * width, options.rate)
     machine = look_at_machine()
+    others = ForeignWork()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_script(folder / "script.json", pace)
@@ -220,7 +221,16 @@ def main() -> int:
     results = [
         result for mode, observed in seen.items() for result in results_of(mode, observed, pace)
     ]
-    report("window_stream", machine, results, n_tokens=pace.n_tokens, rate=pace.tokens_per_second)
+    foreign = others.share()
+    print(f"Other programs took {foreign:.0%} of a processor meanwhile.")
+    report(
+        "window_stream",
+        machine,
+        results,
+        foreign_share=foreign,
+        n_tokens=pace.n_tokens,
+        rate=pace.tokens_per_second,
+    )
     return 0
 
 

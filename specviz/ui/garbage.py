@@ -16,12 +16,12 @@ INTERVAL_MS = 1000
 class MainThreadCollector(QObject):
     """Collects once a second where the automatic collector, now switched off, would have."""
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, parent: QObject, interval_ms: int = INTERVAL_MS) -> None:
         super().__init__(parent)
         gc.disable()
         self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.VeryCoarseTimer)
-        self._timer.setInterval(INTERVAL_MS)
+        self._timer.setTimerType(Qt.TimerType.CoarseTimer)
+        self._timer.setInterval(interval_ms)
         self._timer.timeout.connect(self.collect_if_due)
         self._timer.start()
 

@@ -537,7 +537,7 @@ class MainWindow(QMainWindow):
 
     def _offer(self, event: QDragEnterEvent) -> bool:
         paths = local_paths(event.mimeData())
-        if not paths or not self.setup.cards[Role.TARGET].isEnabled():
+        if not paths or self.setup.locked:
             return False
         has_target = self.setup.cards[Role.TARGET].state.phase is not CardPhase.EMPTY
         self.overlay.offer(paths, self._card_places(), has_target)

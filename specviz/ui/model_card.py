@@ -155,6 +155,7 @@ class ModelCard(QFrame):
         self.state = empty_card()
         self._recent: tuple[Path, ...] = ()
         self._menu: QMenu | None = None
+        self._locked = False
         self.setObjectName(f"{role.value}-slot")
         self.setProperty("kind", "card")
         self.setProperty("hovered", "false")
@@ -270,31 +271,35 @@ class ModelCard(QFrame):
         """Say that this file is not the loaded one yet."""
         self._holders[self._pending].setVisible(pending)
 
+    def set_locked(self, locked: bool) -> None:
+        """Nothing can be changed while locked; everything can still be read and copied."""
+        self._locked = locked
+        self._choose.setEnabled(not locked)
+
     def set_recent(self, paths: Sequence[Path]) -> None:
         """Files the menu offers again."""
         self._recent = tuple(paths)
 
     def open_menu(self) -> None:
         """Open the card's menu at its corner."""
-        if self.isEnabled():
-            menu = self.make_menu()
-            menu.aboutToHide.connect(menu.deleteLater)
-            self._menu = menu
-            corner = self._more.mapToGlobal(QPoint(self._more.width(), self._more.height() + 2))
-            menu.popup(corner - QPoint(menu.sizeHint().width(), 0))
+        menu = self.make_menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        self._menu = menu
+        corner = self._more.mapToGlobal(QPoint(self._more.width(), self._more.height() + 2))
+        menu.popup(corner - QPoint(menu.sizeHint().width(), 0))
 
     def make_menu(self) -> QMenu:
         """The card's menu as it is now."""
         menu = rounded_menu(self)
         has_file = bool(self.state.path)
         whose = self.role.value
-        menu.addAction(
-            make_action(
-                menu, "Choose file…", self.choose_requested.emit, name=f"{whose}-choose-action"
-            )
+        choose = make_action(
+            menu, "Choose file…", self.choose_requested.emit, name=f"{whose}-choose-action"
         )
+        choose.setEnabled(not self._locked)
+        menu.addAction(choose)
         recent = rounded_menu(menu, "Recent files")
-        menu.addMenu(recent).setEnabled(bool(self._recent))
+        menu.addMenu(recent).setEnabled(bool(self._recent) and not self._locked)
         for path in self._recent:
             recent.addAction(
                 make_action(
@@ -312,7 +317,8 @@ class ModelCard(QFrame):
             ("Copy path", self._copy_path, "copy-path"),
         ):
             action = make_action(menu, text, slot, name=f"{whose}-{name}-action")
-            action.setEnabled(has_file or name == "swap")
+            possible = has_file or name == "swap"
+            action.setEnabled(possible and (name == "copy-path" or not self._locked))
             menu.addAction(action)
         if has_file:
             menu.addSeparator()
@@ -325,18 +331,19 @@ class ModelCard(QFrame):
         QGuiApplication.clipboard().setText(self.state.path)
 
     def _open(self) -> None:
-        if self.state.phase is CardPhase.EMPTY:
-            self.choose_requested.emit()
-        else:
+        if self.state.phase is not CardPhase.EMPTY:
             self.open_menu()
+        elif not self._locked:
+            self.choose_requested.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self._open()
         elif event.key() == Qt.Key.Key_Menu:
             self.open_menu()
-        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self.state.path:
-            self.clear_requested.emit()
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            if self.state.path and not self._locked:
+                self.clear_requested.emit()
         else:
             super().keyPressEvent(event)
 

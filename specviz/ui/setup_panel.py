@@ -85,6 +85,7 @@ class SetupPanel(QScrollArea):
         self._paths: dict[Role, str] = dict.fromkeys(Role, "")
         self._mode = RunMode.SPECULATIVE
         self._last_seed: int | None = None
+        self.locked = False
         self.cards = {role: ModelCard(role) for role in Role}
         self.rows: dict[str, SettingRow] = {}
         self.folds: dict[str, FoldButton] = {}
@@ -372,8 +373,9 @@ class SetupPanel(QScrollArea):
 
     def set_locked(self, locked: bool) -> None:
         """Nothing can be changed while locked; everything can still be read."""
+        self.locked = locked
         for card in self.cards.values():
-            card.setEnabled(not locked)
+            card.set_locked(locked)
         for row in self.rows.values():
             for field in row.fields:
                 field.setEnabled(not locked)

@@ -15,17 +15,23 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton
+from support import traces
 
 from specviz.errors import EngineDied, FileError
 from specviz.models.compatibility import PairVerdict
 from specviz.models.memory import MemoryEstimate
 from specviz.trace.config import LoadConfig, ModelSpec, Role, RunConfig, RunMode
+from specviz.ui.about import AboutBox
 from specviz.ui.fonts import load_fonts
+from specviz.ui.main_menu import RecentPair
 from specviz.ui.main_window import MainWindow
 from specviz.ui.model_card import CardPhase, CardState, error_card, reading_card
-from specviz.ui.views import make_views
+from specviz.ui.shortcuts import ShortcutSheet
+from specviz.ui.views import RunViews, make_views
 
 SIZES = ((1440, 900), (1280, 800), (1024, 640))
 LONG = "Qwen3-Coder-30B-A3B-Instruct-1M-UD-Q4_K_XL-fine-tuned-by-somebody"
@@ -174,6 +180,19 @@ def locked(window: MainWindow) -> None:
     window.setup.set_locked(True)
 
 
+def finished(window: MainWindow) -> None:
+    """A pair of runs, as the controller shows it."""
+    ready(window)
+    run = traces.explanation().trace
+    views = window.views
+    assert isinstance(views, RunViews)
+    for view in (views.conversation, views.legend, views.throughput):
+        view.show_traces(None, run)
+    views.verdict.show_result(None, run, None)
+    for view in (views.positions, views.times, views.strip):
+        view.show_trace(run)
+
+
 STATES: dict[str, Callable[[MainWindow], None]] = {
     each.__name__: each
     for each in (
@@ -188,14 +207,51 @@ STATES: dict[str, Callable[[MainWindow], None]] = {
         editing,
         dropping,
         locked,
+        finished,
     )
 }
+
+
+def popups(folder: Path, theme: str) -> None:
+    """Menus, sheet, box and dialog, each by itself."""
+    window = MainWindow(make_views())
+    window.set_theme(theme, False)  # type: ignore[arg-type]
+    window.set_recent(
+        [RecentPair(Path(TARGET.path), Path(DRAFT.path)), RecentPair(Path("/m.gguf"))]
+    )
+    window.show()
+    ready(window)
+    for name in ("main-menu", "export-menu", "file-menu", "view-menu", "run-menu", "theme-menu"):
+        menu = window.findChild(QMenu, name)
+        assert menu is not None
+        menu.ensurePolished()
+        menu.adjustSize()
+        menu.grab().save(str(folder / f"popup-{name}-{theme}.png"))
+    card_menu = window.setup.cards[Role.DRAFT].make_menu()
+    card_menu.adjustSize()
+    card_menu.grab().save(str(folder / f"popup-card-{theme}.png"))
+    window.dialogs.choose_model(Role.TARGET, print)
+    assert window.dialogs.current is not None
+    for name, box in (
+        ("about", AboutBox(window)),
+        ("shortcuts", ShortcutSheet(window)),
+        ("files", window.dialogs.current),
+    ):
+        box.show()
+        QApplication.processEvents()
+        box.grab().save(str(folder / f"popup-{name}-{theme}.png"))
+        box.close()
+    window.allow_close()
+    window.close()
 
 
 def main(folder: Path, names: list[str]) -> None:
     application = QApplication.instance() or QApplication([])
     load_fonts()
     folder.mkdir(parents=True, exist_ok=True)
+    if not names or "popups" in names:
+        for theme in ("dark", "light"):
+            popups(folder, theme)
     for name, show in STATES.items():
         if names and name not in names:
             continue

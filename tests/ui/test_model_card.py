@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QProgressBar, QWidget
 from support.shell import READY_DRAFT, READY_TARGET, Heard, verdict
 from support.tiny_gguf import write_llama
 
 from specviz.models.model_file import inspect_model
 from specviz.trace.config import Role
-from specviz.ui.model_card import ModelCard, empty_card, error_card, reading_card, ready_card
+from specviz.ui.model_card import ModelCard, error_card, reading_card, ready_card
 from specviz.ui.plain_text import ElidedLabel
 
 
@@ -177,12 +177,27 @@ def test_what_waits_for_a_reload_is_marked(card):
     assert mark.isVisible()
 
 
-def test_a_disabled_card_opens_nothing(qtbot, card):
-    card.show_state(empty_card())
-    card.setEnabled(False)
+def test_a_locked_card_can_be_read_and_copied_but_not_changed(qtbot, card):
     heard = Heard()
-    card.choose_requested.connect(lambda: heard("choose"))
-    card.open_menu()
+    for signal in (card.choose_requested, card.clear_requested, card.swap_requested):
+        signal.connect(lambda: heard("changed"))
+    card.set_locked(True)
+    qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
     part(card, "choose").click()
-    assert heard.said == [] and card._menu is None
-    assert isinstance(part(card, "choose"), QPushButton)
+    card.show_state(READY_DRAFT)
+    qtbot.keyClick(card, Qt.Key.Key_Delete)
+    enabled = {
+        action.objectName(): action.isEnabled()
+        for action in card.make_menu().actions()
+        if action.objectName()
+    }
+    assert enabled == {
+        "draft-choose-action": False,
+        "draft-swap-action": False,
+        "draft-clear-action": False,
+        "draft-copy-path-action": True,
+    }
+    assert heard.said == []
+    card.set_locked(False)
+    qtbot.keyClick(card, Qt.Key.Key_Delete)
+    assert heard.said == ["changed"]

@@ -346,7 +346,7 @@ def test_locked_nothing_can_be_changed_and_everything_can_be_read(qtbot, panel):
     field = panel.findChild(QLineEdit, "draft-tokens")
     qtbot.keyClick(field, Qt.Key.Key_Up)
     assert heard.said == [] and field.text() == "9"
-    assert not panel.cards[Role.TARGET].isEnabled()
+    assert panel.locked and not panel.findChild(QWidget, "target-choose").isEnabled()
     panel.set_locked(False)
     qtbot.keyClick(field, Qt.Key.Key_Up)
     assert heard.said == ["changed"] and panel.config().speculation.n_max == 10

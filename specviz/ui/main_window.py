@@ -234,6 +234,7 @@ class MainWindow(QMainWindow):
             heading = label(title.upper(), "section")
             heading.setAccessibleName(title)
             heading.setFixedHeight(22)
+            heading.setContentsMargins(0, 2, 0, 0)
             layout.addWidget(heading)
             layout.addSpacing(4)
             layout.addWidget(view)

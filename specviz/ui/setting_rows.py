@@ -192,7 +192,12 @@ class TextRow(SettingRow):
     """A longer text: the row shows how it begins, a click unfolds the editor below.
 
     `empty_word` stands for no text.
+
+    Signals:
+        unfolding(): the editor was opened and takes room.
     """
+
+    unfolding = Signal()
 
     def __init__(
         self,
@@ -255,6 +260,7 @@ class TextRow(SettingRow):
         self._editor.show()
         self._editor.moveCursor(self._editor.textCursor().MoveOperation.End)
         self._editor.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.unfolding.emit()
 
     def fold(self) -> None:
         """Close the editor."""

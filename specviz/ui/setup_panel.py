@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -127,14 +128,22 @@ class SetupPanel(QScrollArea):
         heading = label(title.upper(), "section")
         heading.setAccessibleName(title)
         heading.setFixedHeight(22)
+        heading.setContentsMargins(0, 2, 0, 0)
         self._add(heading, above)
 
     def _row(self, row: SettingRow) -> SettingRow:
         self.rows[row.key] = row
+        if isinstance(row, TextRow):
+            # when the layout has made room for the editor
+            row.unfolding.connect(lambda: QTimer.singleShot(0, row, partial(self._reveal, row)))
         self._layout.addWidget(row)
         row.changed.connect(self._on_changed)
         row.validity_changed.connect(self.validity_changed)
         return row
+
+    def _reveal(self, row: SettingRow) -> None:
+        self._layout.activate()
+        self.ensureWidgetVisible(row, 0, ROW_PADDING)
 
     def _number(self, key: str, number: NumberFormat, text: str = "") -> NumberField:
         """A row with one number; returns its field."""

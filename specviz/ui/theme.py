@@ -178,6 +178,7 @@ def _style_values(palette: Palette) -> dict[str, str]:
         "handle": tint(p.quiet, p.panel, 0.25),
         "handle_hover": tint(p.quiet, p.panel, 0.60),
         "segment_line": p.card if p.is_dark else p.line,
+        "segment_shadow": p.card if p.is_dark else tint(p.text, p.line, 0.14),
         "accepted_tint": tint(p.accepted, p.card),
         "slower_tint": tint(p.slower, p.card),
         "rejected_tint": tint(p.rejected, p.panel, 0.10),

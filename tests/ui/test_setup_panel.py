@@ -198,6 +198,14 @@ def test_texts_are_written_below_their_rows(qtbot, panel):
     assert panel.config().stop == ("END", "\n\n")
 
 
+def test_an_editor_that_opens_below_the_edge_is_scrolled_into_view(qtbot, panel):
+    panel.resize(296, 500)
+    row = panel.rows["stop-texts"]
+    row.unfold()
+    editor = panel.findChild(QPlainTextEdit, "stop-texts-edit")
+    qtbot.waitUntil(lambda: editor.visibleRegion().boundingRect() == editor.rect())
+
+
 def test_stop_texts_are_spelt_so_that_nothing_is_lost():
     texts = ("\n", "a\\n", "\t", "\\", " x ")
     assert stop_lines(texts).count("\n") == len(texts) - 1

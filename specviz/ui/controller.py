@@ -78,6 +78,7 @@ class Controller:
         self._demo: DemoPair | None = None
         self._comparison: Comparison | None = None
         self._loaded: RunConfig | None = None
+        self._repack = True
         self._save_timer: asyncio.TimerHandle | None = None
         self._connect()
         self._restore()
@@ -433,12 +434,23 @@ class Controller:
     # Settings --------------------------------------------------------------------------------
     def _on_settings(self) -> None:
         config = self.window.setup.config()
+        if config.load.repack and not self._repack and self.session.safe_mode:
+            self._spawn(self._leave_safe_mode())
+        self._repack = config.load.repack
+        self.window.setup.set_safe_mode(self.session.safe_mode and config.load.repack)
         self.window.setup.show_memory(self.slots.memory(config.load))
         self.window.setup.mark_pending(
             pending_rows(self._loaded.load, config.load) if self._loaded else ()
         )
         self._enable()
         self._remember_soon()
+
+    async def _leave_safe_mode(self) -> None:
+        """The user wants repacked weights tried again: with a fresh engine, at the next run."""
+        self.session.forget_safe_mode()
+        self._loaded = None
+        self.window.setup.set_safe_mode(False)
+        await self.session.close()
 
     def _on_mode(self, mode: RunMode) -> None:
         self.window.setup.set_mode(mode)
@@ -498,6 +510,7 @@ class Controller:
             case Prefilling():
                 self._show_prefill(message)
             case SafeMode():
+                self.window.setup.set_safe_mode(True)
                 self.window.messages.show_message(
                     ShownMessage(
                         sentence=message.message, severity=Severity.WARNING, key="safe-mode"

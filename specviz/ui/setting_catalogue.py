@@ -111,6 +111,9 @@ LOW_DRAFT_CACHE = (
 )
 FLASH_FOR_V = "A quantised V cache needs flash attention."
 RAW_WITHOUT_SYSTEM = "A raw prompt has no place for a system prompt, so it is left out."
+SAFE_MODE = (
+    "Stays off: the engine crashed with it on this machine. Switch it off and on to try it again."
+)
 BELOW_Q8_0 = frozenset(KV_TYPES[KV_TYPES.index("q8_0") + 1 :])
 
 MEMORY_PARTS = (

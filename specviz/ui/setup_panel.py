@@ -372,6 +372,10 @@ class SetupPanel(QScrollArea):
         self._last_seed = seed
         self._show_reuse()
 
+    def set_safe_mode(self, on: bool) -> None:
+        """Say at the row that repacked weights stay off whatever it shows."""
+        self.rows["repack"].set_hint(catalogue.SAFE_MODE if on else "")
+
     def mark_pending(self, keys: Iterable[str]) -> None:
         """Mark rows, and the cards `target` and `draft`, that wait for a reload; no others."""
         waiting = set(keys)

@@ -309,3 +309,31 @@ def test_what_was_set_is_remembered(qtbot, tmp_path):
         assert controller.window.setup.config().max_tokens == 512
 
     drive(tmp_path, still_starts, script=script)
+
+
+def test_safe_mode_is_said_remembered_and_can_be_left(qtbot, tmp_path):
+    fault = {"run": "load", "after_round": 0, "kind": "segv", "unless_safe_mode": True}
+    script = write_script(tmp_path / "script.json", fault=fault)
+
+    async def crash(controller):
+        from dataclasses import replace
+
+        setup = controller.window.setup
+        async for message in controller.session.load(controller._config("?").load):
+            controller.on_notice(message)
+        (message,) = controller.window.messages.messages
+        assert "without repacked weights" in message.sentence
+        assert "crashed" in setup.rows["repack"].note()
+        config = setup.config()
+        for repack in (False, True):
+            setup.apply_config(replace(config, load=replace(config.load, repack=repack)))
+            controller._on_settings()
+        await until(lambda: controller.session.pid is None)
+        assert not controller.session.safe_mode
+        assert "crashed" not in setup.rows["repack"].note()
+        type_and_run(controller)
+        await until(lambda: controller.state is not State.READY)
+        await resting(controller)
+        assert controller.state is State.READY
+
+    drive(tmp_path, crash, script=script)

@@ -107,8 +107,7 @@ def next_step(old: Record | None, wanted: Record, *, usable: bool) -> Step:
         return Step.INSTALL
     if old.state != "complete" or old.lock != wanted.lock:
         return Step.REMAKE
-    contents = wanted.contents if old.contents == "development" else old.contents
-    return Step.NOTHING if replace(old, contents=contents) == wanted else Step.INSTALL
+    return Step.NOTHING if old == wanted else Step.INSTALL
 
 
 def prepare(checkout: Checkout, contents: str, *, qt: bool = True) -> Path:
@@ -116,6 +115,8 @@ def prepare(checkout: Checkout, contents: str, *, qt: bool = True) -> Path:
     folder = checkout.environment if qt else checkout.environment_without_qt
     python = python_of(folder)
     old = read_record(folder)
+    if old and old.contents == "development":
+        contents = "development"  # what is there already stays
     lock = lockfile.read_lock(checkout.lock_file(contents))
     build = wanted_build(lock[ENGINE], old.cmake_args if old else "")
     wanted = _wanted_record(checkout, contents, build)

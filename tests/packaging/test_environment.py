@@ -20,7 +20,6 @@ WANTED = Record(
     ("old", "usable", "step"),
     [
         (WANTED, True, Step.NOTHING),
-        (replace(WANTED, contents="development"), True, Step.NOTHING),
         (None, False, Step.REMAKE),
         (WANTED, False, Step.REMAKE),
         (None, True, Step.INSTALL),
@@ -30,7 +29,7 @@ WANTED = Record(
         (replace(WANTED, engine="e0"), True, Step.INSTALL),
     ],
     ids=[
-        "as wanted", "more than wanted", "nothing there", "interpreter gone", "made by hand",
+        "as wanted", "nothing there", "interpreter gone", "made by hand",
         "half-made", "other pins", "other project settings", "other engine build",
     ],
 )  # fmt: skip
@@ -118,6 +117,20 @@ def test_settings_of_a_gpu_build_stay_until_others_are_given(
     monkeypatch.setenv("CMAKE_ARGS", "-DGGML_VULKAN=on")
     prepare(checkout, "program")
     assert calls == ["make", "install", "install"]
+
+
+def test_tools_for_development_stay(checkout: Checkout, calls: list[str]) -> None:
+    prepare(checkout, "program")
+    prepare(checkout, "development")
+    assert calls == ["make", "install", "install"]
+    prepare(checkout, "program")
+    assert len(calls) == 3
+    # when the project's settings change, they are kept as well
+    with open(checkout.root / "pyproject.toml", "a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    prepare(checkout, "program")
+    record = read_record(checkout.environment)
+    assert record is not None and record.contents == "development"
 
 
 def test_a_record_that_cannot_be_read_counts_as_none(tmp_path: Path) -> None:

@@ -55,9 +55,14 @@ def in_window(options: WindowOptions, scenario: Callable[[Controller], Awaitable
 
 
 async def ready(controller: Controller) -> None:
-    """Wait until a run can be started."""
+    """Wait until a run can be started, and the engine process is there."""
     await _until(
-        controller, lambda: controller.state is State.READY and not controller.clock.running
+        controller,
+        lambda: (
+            controller.state is State.READY
+            and controller.session.ready is not None
+            and not controller.clock.running
+        ),
     )
 
 

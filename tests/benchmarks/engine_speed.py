@@ -27,7 +27,7 @@ PROMPTS = {
     "story": "Write a short story about a fox who learns to read.",
     "code": "Write a Python function that returns the n-th Fibonacci number, with a docstring.",
     "list": "List ten fruits and say one sentence about each of them.",
-    "count": "Count from one to forty in words, separated by commas.",
+    "explain": "Explain step by step how bread is baked, and why the dough has to rest.",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ from specviz.preferences import Preferences
 from specviz.trace import codec
 from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import Message, ModelSpec, Role, RunConfig, RunMode, SpeculationConfig
+from specviz.trace.events import Scalar
 from specviz.trace.storage import SUFFIX, read_trace
 from specviz.trace.trace import Trace
 from specviz.trace.validation import problems
 from specviz.ui import figures
-from specviz.ui.clock import DrawClock
+from specviz.ui.clock import FRAME_MS, DrawClock
 from specviz.ui.dialogs import EXPORT_KINDS
 from specviz.ui.examples import Example, load_examples
 from specviz.ui.exports import Exports, partner_of, written_words
@@ -43,6 +44,7 @@ from specviz.ui.pending import pending_rows
 from specviz.ui.runner import Runner
 from specviz.ui.slots import ModelSlots, choose, read_dropped
 from specviz.ui.states import Action, State, may, may_move
+from specviz.ui.throughput_plot import import_plotting
 from specviz.ui.views import make_views
 from specviz.window_options import WindowOptions
 from specviz.worker.client import Message as EngineMessage
@@ -67,7 +69,7 @@ class Controller:
         self.finished: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._options = options
         self._preferences = preferences
-        self.session = EngineSession(options.script, preferences)
+        self.session = EngineSession(options.script, preferences, coalesce_seconds=FRAME_MS / 1000)
         self.runner = Runner(self.session, self)
         self.slots = ModelSlots()
         self.views = make_views()
@@ -92,6 +94,9 @@ class Controller:
     async def _begin(self) -> None:
         """What may wait until the window is painted."""
         await asyncio.sleep(0)
+        # what the first curve needs takes a fifth of a second: not in the middle of a run
+        await asyncio.to_thread(import_plotting)
+        self.views.throughput.prepare()
         self._demo = await asyncio.to_thread(find_demo_pair)
         self.window.first_launch.set_demo(
             available=self._demo is not None, prepared=bool(self._demo and self._demo.prepared)
@@ -551,7 +556,17 @@ class Controller:
             self._set_state(State.RUNNING)
         if trace.started is not None:
             self.window.setup.set_last_seed(trace.started.config.sampling.seed)
+            self.clock.set_shared(self._computes_on_all_cores(trace.started.effective))
         self._show_traces()
+
+    def _computes_on_all_cores(self, effective: Mapping[str, Scalar]) -> bool:
+        threads, ready = effective.get("target_n_threads"), self.session.ready
+        return (
+            isinstance(threads, int)
+            and ready is not None
+            and threads >= ready.n_physical_cores
+            and not effective.get("target_n_gpu_layers")
+        )
 
     def on_run_ended(self, trace: Trace) -> None:
         """See runner.Listener."""
@@ -575,11 +590,12 @@ class Controller:
         self._show_verdict()
 
     def _draw(self, final: bool = False) -> None:
-        for view in (self.views.conversation, self.views.throughput, self.views.strip):
+        for view in (self.views.conversation, self.views.strip):
             view.refresh(final)
 
     def _draw_figures(self, final: bool = False) -> None:
-        for view in (self.views.legend, self.views.positions, self.views.times):
+        views = self.views
+        for view in (views.throughput, views.legend, views.positions, views.times):
             view.refresh(final)
         self._show_verdict()
 

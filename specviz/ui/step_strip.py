@@ -5,6 +5,8 @@ Paints only the columns in sight, so that its cost does not grow with the run.
 
 from __future__ import annotations
 
+from math import floor
+
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -66,6 +68,7 @@ class StepStrip(QAbstractScrollArea):
         self._closed = False
         self._current: int | None = None
         self._rows = 5
+        self._rows_painted = 0
         self.n_painted = 0
         bar = self.horizontalScrollBar()
         bar.setSingleStep(PITCH)
@@ -104,10 +107,19 @@ class StepStrip(QAbstractScrollArea):
                 self._rows = max(self._rows, min(trace.started.config.speculation.n_max, 64) + 1)
             for step in trace.steps[self._n_seen : n]:
                 self._rows = max(self._rows, len(step.draft) + 1)
+        before, rows = self._n_seen, self._rows_painted
+        scroll = self.horizontalScrollBar().value()
         self._n_seen, self._closed = n, closed
         self._fit_scroll_bar(follow=follow and not closed)
         self._describe()
-        self.viewport().update()
+        moved = self.horizontalScrollBar().value() != scroll
+        if moved or self._rows != rows or not before or n < before:
+            self.viewport().update()
+        else:
+            # the columns before these look as they did
+            left = floor(self.column_rect(before - 1).left()) - 1
+            self.viewport().update(self.viewport().rect().adjusted(left, 0, 0, 0))
+        self._rows_painted = self._rows
 
     @property
     def n_steps(self) -> int:

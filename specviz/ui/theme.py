@@ -132,6 +132,7 @@ def _desktop_is_light() -> bool:
     return hints is not None and hints.colorScheme() == Qt.ColorScheme.Light
 
 
+@cache
 def tint(colour: str, over: str, share: float = TINT) -> str:
     """`colour` laid over `over` with the given opacity, as `#RRGGBB`."""
     a, b = QColor(colour), QColor(over)

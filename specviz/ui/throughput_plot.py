@@ -96,6 +96,14 @@ class Curve:
         return self.y[bisect_left(self.x, seconds)]
 
 
+def import_plotting() -> None:
+    """The slow part of the first curve: half a second of imports that the start need not wait for.
+
+    Makes no Qt object, so any thread may do it.
+    """
+    import pyqtgraph  # noqa: F401
+
+
 def _was_cut(trace: Trace) -> bool:
     if not trace.steps:
         return False
@@ -145,6 +153,11 @@ class ThroughputPlot(QWidget):
         self._palette = palette
         self._apply_pens()
         self.update()
+
+    def prepare(self) -> None:
+        """Make what the first curve needs; see `import_plotting` for the slow part of it."""
+        if self._canvas is None:
+            self._make_canvas()
 
     def show_traces(self, baseline: Trace | None, speculative: Trace | None) -> None:
         """Lay these two runs over each other."""

@@ -31,7 +31,7 @@ from specviz.errors import (
     TraceError,
 )
 from specviz.trace import codec
-from specviz.trace.events import RunEvent
+from specviz.trace.events import RunEvent, StepVerified
 from specviz.worker import entry
 from specviz.worker.protocol import (
     NOTICE_KINDS,
@@ -75,15 +75,23 @@ class EngineClient:
     """One engine process. After its death make a new one.
 
     `cancel_grace`: seconds a cancelled command may still take before the process is ended.
+    `coalesce_seconds`: verify steps may wait this long to be handed over together; waking an event
+    loop for each of them takes time from an engine that computes on every core.
     """
 
     def __init__(
-        self, *, script: Path | None = None, safe_mode: bool = False, cancel_grace: float = 4.0
+        self,
+        *,
+        script: Path | None = None,
+        safe_mode: bool = False,
+        cancel_grace: float = 4.0,
+        coalesce_seconds: float = 0.0,
     ) -> None:
         self.ready: EngineReady | None = None
         self._script = script
         self._safe_mode = safe_mode
         self._grace = cancel_grace
+        self._coalesce = coalesce_seconds
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
         self._reader: threading.Thread | None = None
@@ -247,10 +255,16 @@ class EngineClient:
         """Put into the inbox; wakes the loop once for many messages."""
         assert self._loop is not None
         self._inbox.append(message)
-        if not self._wake_pending:
-            self._wake_pending = True
-            with contextlib.suppress(RuntimeError):  # the loop was closed before us
-                self._loop.call_soon_threadsafe(self._wake)
+        waits = self._coalesce > 0 and isinstance(message, StepVerified)
+        if waits and self._wake_pending:
+            return
+        self._wake_pending = True
+        with contextlib.suppress(RuntimeError):  # the loop was closed before us
+            self._loop.call_soon_threadsafe(self._wake_later if waits else self._wake)
+
+    def _wake_later(self) -> None:
+        assert self._loop is not None
+        self._loop.call_later(self._coalesce, self._wake)
 
     def _wake(self) -> None:
         self._wake_pending = False

@@ -74,10 +74,12 @@ class EngineSession:
         script: Path | None = None,
         preferences: Preferences | None = None,
         cancel_grace: float = 4.0,
+        coalesce_seconds: float = 0.0,
     ) -> None:
         self._script = script
         self._preferences = preferences if preferences is not None else Preferences()
         self._grace = cancel_grace
+        self._coalesce = coalesce_seconds
         self._client: EngineClient | None = None
         self._safe_mode = self._remembers_safe_mode()
 
@@ -101,7 +103,10 @@ class EngineSession:
             return client.ready
         await self._drop()
         self._client = client = EngineClient(
-            script=self._script, safe_mode=self._safe_mode, cancel_grace=self._grace
+            script=self._script,
+            safe_mode=self._safe_mode,
+            cancel_grace=self._grace,
+            coalesce_seconds=self._coalesce,
         )
         return await client.start()
 

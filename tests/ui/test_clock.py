@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from specviz.ui.clock import FIGURES_MS, FRAME_MS, DrawClock
+import time
+
+from specviz.ui.clock import (
+    FIGURES_MS,
+    FRAME_MS,
+    FREE_SHARE,
+    SHARED_SHARE,
+    SLOWEST_MS,
+    DrawClock,
+    pause_ms,
+)
 
 
 def test_frames_come_at_most_thirty_and_figures_four_times_a_second():
@@ -50,3 +60,31 @@ def test_a_restart_takes_the_place_of_the_last_tick(qtbot):
     with qtbot.waitSignal(clock.frame, timeout=5000):
         pass
     clock.stop()
+
+
+def test_the_clock_slows_down_until_the_window_keeps_to_its_share():
+    assert pause_ms(0.0, SHARED_SHARE) == FRAME_MS
+    assert pause_ms(3.0, SHARED_SHARE) == 100
+    assert pause_ms(3.0, FREE_SHARE) == FRAME_MS
+    assert pause_ms(500.0, SHARED_SHARE) == SLOWEST_MS
+
+
+def test_costly_drawing_makes_frames_rare_only_where_cores_are_shared(qtbot):
+    def frames_in_a_second(shared):
+        clock = DrawClock()
+        clock.set_shared(shared)
+        frames = []
+
+        def draw():
+            frames.append(1)
+            begin = time.thread_time()
+            while time.thread_time() - begin < 0.008:
+                pass
+
+        clock.frame.connect(draw)
+        clock.start()
+        qtbot.wait(1000)
+        clock.stop()
+        return len(frames)
+
+    assert frames_in_a_second(shared=True) < frames_in_a_second(shared=False)

@@ -18,7 +18,7 @@ SLOWEST_MS = 400
 FREE_SHARE = 0.5
 """Of a processor, for a window that takes nothing from the engine."""
 
-SHARED_SHARE = 0.03
+SHARED_SHARE = 0.02
 """Of a processor, where the engine uses them all: a step waits for its slowest thread, so every
 share that the window takes of one core is one that the whole engine loses."""
 

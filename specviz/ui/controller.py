@@ -69,7 +69,7 @@ class Controller:
         self.finished: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._options = options
         self._preferences = preferences
-        self.session = EngineSession(options.script, preferences, coalesce_seconds=FRAME_MS / 1000)
+        self.session = EngineSession(options.script, preferences)
         self.runner = Runner(self.session, self)
         self.slots = ModelSlots()
         self.views = make_views()
@@ -556,7 +556,9 @@ class Controller:
             self._set_state(State.RUNNING)
         if trace.started is not None:
             self.window.setup.set_last_seed(trace.started.config.sampling.seed)
-            self.clock.set_shared(self._computes_on_all_cores(trace.started.effective))
+            shared = self._computes_on_all_cores(trace.started.effective)
+            self.clock.set_shared(shared)
+            self.session.gather(0.1 if shared else FRAME_MS / 1000)
         self._show_traces()
 
     def _computes_on_all_cores(self, effective: Mapping[str, Scalar]) -> bool:

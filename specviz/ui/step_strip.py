@@ -108,12 +108,10 @@ class StepStrip(QAbstractScrollArea):
             for step in trace.steps[self._n_seen : n]:
                 self._rows = max(self._rows, len(step.draft) + 1)
         before, rows = self._n_seen, self._rows_painted
-        scroll = self.horizontalScrollBar().value()
         self._n_seen, self._closed = n, closed
         self._fit_scroll_bar(follow=follow and not closed)
         self._describe()
-        moved = self.horizontalScrollBar().value() != scroll
-        if moved or self._rows != rows or not before or n < before:
+        if self._rows != rows or not before or n < before:
             self.viewport().update()
         else:
             # the columns before these look as they did
@@ -185,6 +183,10 @@ class StepStrip(QAbstractScrollArea):
             bar.setValue(left - 2 * PITCH)
         elif left + 3 * PITCH > bar.value() + width:
             bar.setValue(left + 3 * PITCH - width)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        # moves what is painted, and paints only what comes into sight
+        self.viewport().scroll(dx, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._fit_scroll_bar(follow=self._at_end())

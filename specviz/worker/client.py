@@ -52,6 +52,8 @@ MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 START_SECONDS = 120.0
 LEAVE_SECONDS = 2.0
 LOG_TAIL_BYTES = 4096
+GATHER_SECONDS = 0.03
+
 BREATH_SECONDS = 0.004
 _END = None
 
@@ -75,8 +77,7 @@ class EngineClient:
     """One engine process. After its death make a new one.
 
     `cancel_grace`: seconds a cancelled command may still take before the process is ended.
-    `coalesce_seconds`: verify steps may wait this long to be handed over together; waking an event
-    loop for each of them takes time from an engine that computes on every core.
+    `gather_seconds`: verify steps are left on the pipe for so long, to be taken off together.
     """
 
     def __init__(
@@ -85,13 +86,12 @@ class EngineClient:
         script: Path | None = None,
         safe_mode: bool = False,
         cancel_grace: float = 4.0,
-        coalesce_seconds: float = 0.0,
     ) -> None:
         self.ready: EngineReady | None = None
+        self.gather_seconds = GATHER_SECONDS
         self._script = script
         self._safe_mode = safe_mode
         self._grace = cancel_grace
-        self._coalesce = coalesce_seconds
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
         self._reader: threading.Thread | None = None
@@ -239,6 +239,9 @@ class EngineClient:
                 message = codec.untag(codec.loads(data), NOTICE_KINDS)
                 if message is not None:
                     self._deliver(message)
+                # being woken for every step takes time from an engine that uses all cores
+                if isinstance(message, StepVerified) and not connection.poll():
+                    time.sleep(self.gather_seconds)
         except (EOFError, OSError):
             self._deliver(_END)
         except TraceError:
@@ -255,16 +258,10 @@ class EngineClient:
         """Put into the inbox; wakes the loop once for many messages."""
         assert self._loop is not None
         self._inbox.append(message)
-        waits = self._coalesce > 0 and isinstance(message, StepVerified)
-        if waits and self._wake_pending:
-            return
-        self._wake_pending = True
-        with contextlib.suppress(RuntimeError):  # the loop was closed before us
-            self._loop.call_soon_threadsafe(self._wake_later if waits else self._wake)
-
-    def _wake_later(self) -> None:
-        assert self._loop is not None
-        self._loop.call_later(self._coalesce, self._wake)
+        if not self._wake_pending:
+            self._wake_pending = True
+            with contextlib.suppress(RuntimeError):  # the loop was closed before us
+                self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
         self._wake_pending = False

@@ -74,12 +74,10 @@ class EngineSession:
         script: Path | None = None,
         preferences: Preferences | None = None,
         cancel_grace: float = 4.0,
-        coalesce_seconds: float = 0.0,
     ) -> None:
         self._script = script
         self._preferences = preferences if preferences is not None else Preferences()
         self._grace = cancel_grace
-        self._coalesce = coalesce_seconds
         self._client: EngineClient | None = None
         self._safe_mode = self._remembers_safe_mode()
 
@@ -106,13 +104,17 @@ class EngineSession:
             script=self._script,
             safe_mode=self._safe_mode,
             cancel_grace=self._grace,
-            coalesce_seconds=self._coalesce,
         )
         return await client.start()
 
     async def close(self) -> None:
         """End the process; nothing of it is left when this returns."""
         await self._drop()
+
+    def gather(self, seconds: float) -> None:
+        """Take verify steps off the pipe together, this often; only the process there is now."""
+        if self._client:
+            self._client.gather_seconds = seconds
 
     def cancel(self) -> None:
         """Ask the command under way to stop."""

@@ -305,10 +305,6 @@ class Weights:
     def eos_id(self) -> int:
         return int(lib.llama_vocab_eos(self.vocab))
 
-    @property
-    def adds_bos(self) -> bool:
-        return bool(lib.llama_vocab_get_add_bos(self.vocab))
-
     def ends_generation(self, token_id: int) -> bool:
         return bool(lib.llama_vocab_is_eog(self.vocab, token_id))
 

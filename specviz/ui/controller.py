@@ -20,7 +20,15 @@ from specviz.models.demo_pair import DemoPair, find_demo_pair
 from specviz.preferences import Preferences
 from specviz.trace import codec
 from specviz.trace.comparison import Comparison, compare, same_task
-from specviz.trace.config import Message, ModelSpec, Role, RunConfig, RunMode, SpeculationConfig
+from specviz.trace.config import (
+    LoadConfig,
+    Message,
+    ModelSpec,
+    Role,
+    RunConfig,
+    RunMode,
+    SpeculationConfig,
+)
 from specviz.trace.events import Scalar
 from specviz.trace.storage import SUFFIX, read_trace
 from specviz.trace.trace import Trace
@@ -79,7 +87,7 @@ class Controller:
         self._tasks: set[asyncio.Task[None]] = set()
         self._demo: DemoPair | None = None
         self._comparison: Comparison | None = None
-        self._loaded: RunConfig | None = None
+        self._loaded: LoadConfig | None = None
         self._repack = True
         self._save_timer: asyncio.TimerHandle | None = None
         self._connect()
@@ -185,7 +193,6 @@ class Controller:
         window.run_requested.connect(lambda: self.run(self.views.prompt_bar.prompt))
         window.theme_toggled.connect(self._remember_soon)
         views.prompt_bar.edit.textChanged.connect(self._enable)
-        window.messages.action_requested.connect(self._on_message_action)
         views.prompt_bar.run_requested.connect(self.run)
         views.prompt_bar.stop_requested.connect(self.stop)
         views.prompt_bar.example_chosen.connect(self._on_example)
@@ -445,7 +452,7 @@ class Controller:
         self.window.setup.set_safe_mode(self.session.safe_mode and config.load.repack)
         self.window.setup.show_memory(self.slots.memory(config.load))
         self.window.setup.mark_pending(
-            pending_rows(self._loaded.load, config.load) if self._loaded else ()
+            pending_rows(self._loaded, config.load) if self._loaded else ()
         )
         self._enable()
         self._remember_soon()
@@ -529,8 +536,7 @@ class Controller:
         )
 
     def _on_loaded(self, message: Loaded) -> None:
-        config = self.window.setup.config()
-        self._loaded = config
+        self._loaded = self.window.setup.config().load
         self.window.setup.mark_pending(())
         if message.reasons:
             self.window.messages.show_message(
@@ -682,6 +688,3 @@ class Controller:
     async def _export(self, kind: str, path: Path) -> None:
         paths = await self.exports.write(kind, path)
         self.window.messages.show_message(ShownMessage(sentence=written_words(paths), key="export"))
-
-    def _on_message_action(self, name: str) -> None:
-        log.debug("message action %s", name)

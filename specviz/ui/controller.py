@@ -144,11 +144,14 @@ class Controller:
         self._remember()
         for task in [t for t in self._tasks if t is not asyncio.current_task()]:
             task.cancel()
-        await self.session.close()
-        self.window.allow_close()
-        self.window.close()
-        if not self.finished.done():
-            self.finished.set_result(0)
+        try:
+            await self.session.close()
+        finally:
+            # whatever went wrong with the engine, nobody is kept from leaving
+            self.window.allow_close()
+            self.window.close()
+            if not self.finished.done():
+                self.finished.set_result(0)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine in the background; whatever it raises becomes a message."""

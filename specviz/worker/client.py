@@ -93,6 +93,7 @@ class EngineClient:
         self._safe_mode = safe_mode
         self._grace = cancel_grace
         self._process: BaseProcess | None = None
+        self._spawning: asyncio.Future[None] | None = None
         self._connection: Connection | None = None
         self._reader: threading.Thread | None = None
         self._inbox: deque[Message | SpecvizError | None] = deque()
@@ -116,7 +117,9 @@ class EngineClient:
     async def start(self) -> EngineReady:
         """Start the process and wait until its libraries are loaded."""
         self._loop = asyncio.get_running_loop()
-        await asyncio.to_thread(self._spawn)
+        # shielded: a start that is cancelled half-way must leave a process that can be ended
+        self._spawning = asyncio.ensure_future(asyncio.to_thread(self._spawn))
+        await asyncio.shield(self._spawning)
         self._reader = threading.Thread(target=self._read, name="engine-reader", daemon=True)
         self._reader.start()
         try:
@@ -197,6 +200,8 @@ class EngineClient:
         """Leave in good order, or by force; returns when the process is gone."""
         self._leaving = True
         self._disarm()
+        if self._spawning is not None:
+            await asyncio.wait([self._spawning])
         with contextlib.suppress(EngineDied):
             self._send(Cancel())
             self._send(Shutdown())

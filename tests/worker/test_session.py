@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from contextlib import asynccontextmanager
 
 import psutil
@@ -260,6 +261,52 @@ def test_nothing_is_left_of_a_closed_session(tmp_path):
         assert not psutil.pid_exists(pid)
 
     asyncio.run(body())
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.002, 0.01, 0.03, 0.1])
+def test_a_start_that_is_cancelled_leaves_nothing(tmp_path, delay):
+    async def body():
+        async with session_for(tmp_path) as session:
+            task = asyncio.create_task(session.start())
+            await asyncio.sleep(delay)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert not [
+            child
+            for child in psutil.Process().children(recursive=True)
+            if "spawn_main" in " ".join(child.cmdline())
+        ]
+
+    asyncio.run(body())
+
+
+def test_a_start_cancelled_while_the_process_is_made_can_be_closed(tmp_path, monkeypatch):
+    from specviz.worker.client import EngineClient
+
+    original = EngineClient._spawn
+    begun = threading.Event()
+
+    def slowly(client):
+        begun.set()
+        threading.Event().wait(0.3)
+        original(client)
+
+    monkeypatch.setattr(EngineClient, "_spawn", slowly)
+
+    async def body():
+        async with session_for(tmp_path) as session:
+            task = asyncio.create_task(session.start())
+            await asyncio.to_thread(begun.wait)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert session.pid is None
+
+    asyncio.run(body())
+    assert not [
+        child
+        for child in psutil.Process().children(recursive=True)
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals")

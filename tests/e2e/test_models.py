@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from support import tiny_gguf
+from support.scripts import write_script
 from support.windows import drive, resting, until
 
 from specviz.models.demo_pair import find_demo_pair
@@ -117,6 +118,12 @@ def test_the_last_models_are_there_again_and_gone_files_are_said(qtbot, files, t
         await until(lambda: controller.slots.draft is not None)
 
     drive(tmp_path, choose, target=files["target"], draft=copy)
+
+    async def play(controller):
+        assert controller.slots.target is None
+
+    # a script is played without models, and does not make the program forget them
+    drive(tmp_path, play, script=write_script(tmp_path / "script.json"))
     copy.unlink()
 
     async def look(controller):

@@ -47,6 +47,7 @@ class DraftSource(StrEnum):
     NGRAM_MOD = "ngram-mod"
     NGRAM_CACHE = "ngram-cache"
     DRAFT_SIMPLE = "draft-simple"
+    DRAFT_MTP = "draft-mtp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,25 +96,87 @@ class SamplingConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpeculationConfig:
-    """How draft tokens are proposed. Names follow llama.cpp's `--spec-draft-*` options.
+class NgramSizes:
+    """Of ngram-simple, ngram-map-k and ngram-map-k4v: llama.cpp's `size-n`, `size-m`, `min-hits`.
 
-    `n_max`: draft tokens per step at most. `n_min`: a shorter draft is dropped unchecked.
-    `p_min`: drafting stops at the first token that the draft gives a lower probability.
+    `size_n`: tokens that must match. `size_m`: tokens copied from behind the match at most.
+    `min_hits`: how often the match must have been met; only ngram-map-k4v looks at it.
+    """
+
+    size_n: int = 6
+    size_m: int = 16
+    min_hits: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NgramModConfig:
+    """Of ngram-mod: `n_match` tokens must match; drafts have `n_min` to `n_max` tokens."""
+
+    n_match: int = 6
+    n_min: int = 2
+    n_max: int = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NgramCacheConfig:
+    """Of ngram-cache: files with counts from elsewhere, llama.cpp's `-lcs` and `-lcd`."""
+
+    static_path: str | None = None
+    dynamic_path: str | None = None
+
+
+NGRAM_CACHE_DRAFT = 8
+"""ngram-cache drafts so many tokens at most; llama.cpp fixes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeculationConfig:
+    """How draft tokens are proposed, by which sources, under the names of llama.cpp's options.
+
+    For drafts by a model (draft-simple, draft-mtp): `n_max` draft tokens per step at most; a draft
+    shorter than `n_min` is dropped unchecked; drafting stops at the first token that the draft
+    gives a lower probability than `p_min`. N-gram sources have sizes of their own; the defaults
+    suit short texts.
     """
 
     sources: tuple[DraftSource, ...] = (DraftSource.DRAFT_SIMPLE,)
     n_max: int = 3
     n_min: int = 0
     p_min: float = 0.0
+    ngram_simple: NgramSizes = NgramSizes()
+    ngram_map_k: NgramSizes = NgramSizes()
+    ngram_map_k4v: NgramSizes = NgramSizes()
+    ngram_mod: NgramModConfig = NgramModConfig()
+    ngram_cache: NgramCacheConfig = NgramCacheConfig()
+
+    def longest_draft(self, source: DraftSource) -> int:
+        """Draft tokens per step that a source may propose at most."""
+        match source:
+            case DraftSource.NGRAM_SIMPLE:
+                return self.ngram_simple.size_m
+            case DraftSource.NGRAM_MAP_K:
+                return self.ngram_map_k.size_m
+            case DraftSource.NGRAM_MAP_K4V:
+                return self.ngram_map_k4v.size_m
+            case DraftSource.NGRAM_MOD:
+                return self.ngram_mod.n_max
+            case DraftSource.NGRAM_CACHE:
+                return NGRAM_CACHE_DRAFT
+            case DraftSource.DRAFT_SIMPLE | DraftSource.DRAFT_MTP:
+                return self.n_max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn of the conversation; `role` is system, user or assistant."""
+    """One turn of the conversation; `role` is system, user or assistant.
+
+    `reasoning`: what an assistant thought before `text`, without its marks. The chat template
+    decides whether a model gets to see it again.
+    """
 
     role: str
     text: str
+    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

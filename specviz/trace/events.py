@@ -1,8 +1,9 @@
 """The events of a run: frozen, plain, and all that is ever known about it.
 
-A run is exactly one `RunStarted`, then `Prefilled` for each model, then `StepVerified` for each
-verify step, then one `RunFinished` or `RunFailed` (none when the engine died). `t` is in seconds
-since the run began, on the engine's monotonic clock, and never decreases.
+A run is exactly one `RunStarted`, then `Prefilled` for each model and `DrafterBegun` for each
+draft source, then `StepVerified` for each verify step, then one `RunFinished` or `RunFailed` (none
+when the engine died). `t` is in seconds since the run began, on the engine's monotonic clock, and
+never decreases.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ class RunStarted:
     """The run as it was asked for (`config`) and as it is in effect (`effective`).
 
     `config.sampling.seed` is the seed in use, drawn ones included. `n_prompt`: prompt tokens.
-    `started_at`: UTC, ISO 8601.
+    `started_at`: UTC, ISO 8601. `prompt_pieces`: the bytes of each prompt token, empty for marks
+    that have no text; positions in it are what `DraftToken.copied_from` counts (empty where
+    unknown). `reasoning_open`: the prompt ends inside a reasoning block, as some templates do.
     """
 
     run_id: str
@@ -114,6 +117,8 @@ class RunStarted:
     effective: dict[str, Scalar]
     n_prompt: int
     started_at: str
+    prompt_pieces: tuple[bytes, ...] = ()
+    reasoning_open: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +134,29 @@ class Prefilled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DrafterBegun:
+    """A draft source has taken in the prompt, before the first step."""
+
+    run_id: str
+    t: float
+    source: DraftSource
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftCall:
+    """A draft source was asked for a draft, and proposed `n_tokens`, 0 for none.
+
+    `n_dropped`: drafted, and thrown away as too few. `seconds`: what the call took.
+    """
+
+    source: DraftSource
+    n_tokens: int
+    n_dropped: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepVerified:
     """One target pass over the pending token and the draft tokens, and what came of it.
 
@@ -137,10 +165,12 @@ class StepVerified:
     end-of-generation token, which is never part of the output. Draft tokens behind the end were
     tested, and are not accepted.
 
-    `n_past`: positions the target's memory holds after the step. `n_dropped`: drafted, thrown away
-    unchecked. `n_held`: how many of the newest committed tokens may still be cut, because they
-    could be the beginning of a stop text. The five durations add up to the time since the step
-    before (or since the end of prefill); `restore_seconds` is saving and restoring state together.
+    `n_past`: positions of the text evaluated after the step. `drafter` made the draft; `calls` are
+    all sources asked, in order. `n_dropped`: drafted, thrown away unchecked. `n_held`: how many of
+    the newest committed tokens may still be cut, because they could be the beginning of a stop
+    text. The five durations add up to the time since the step before (or since the end of
+    prefill); `restore_seconds` is saving and restoring state together, `accept_seconds`, part of
+    `draft_seconds`, is telling the drafter of the outcome.
     """
 
     run_id: str
@@ -154,6 +184,8 @@ class StepVerified:
     drafter: DraftSource | None = None
     n_dropped: int = 0
     n_held: int = 0
+    calls: tuple[DraftCall, ...] = ()
+    accept_seconds: float = 0.0
     draft_seconds: float
     verify_seconds: float
     sample_seconds: float
@@ -187,4 +219,4 @@ class RunFailed:
     hint: str = ""
 
 
-RunEvent = RunStarted | Prefilled | StepVerified | RunFinished | RunFailed
+RunEvent = RunStarted | Prefilled | DrafterBegun | StepVerified | RunFinished | RunFailed

@@ -81,7 +81,7 @@ def events_of(trace: Trace) -> Iterator[RunEvent]:
     """The events that a trace was folded from, in order."""
     if trace.started:
         yield trace.started
-    yield from trace.prefilled.values()
+    yield from trace.preparations
     yield from trace.steps
     closing = trace.finished or trace.failed
     if closing:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from specviz.errors import TraceError
 from specviz.trace.config import DraftSource, Role, RunMode
 from specviz.trace.events import (
+    DrafterBegun,
     Prefilled,
     RunEvent,
     RunFailed,
@@ -114,7 +115,7 @@ class Trace:
     """One run, from its events.
 
     Attributes:
-        started, prefilled, steps, finished, failed: the events themselves.
+        started, prefilled, begun, steps, finished, failed: the events themselves.
         tokens: committed tokens in order.
         counts: sums over the steps, always consistent with `tokens`.
         first_token_of_step: for each step, the position of its first committed token.
@@ -125,6 +126,7 @@ class Trace:
     def __init__(self) -> None:
         self.started: RunStarted | None = None
         self.prefilled: dict[Role, Prefilled] = {}
+        self.begun: dict[DraftSource, DrafterBegun] = {}
         self.steps: list[StepVerified] = []
         self.tokens: list[Token] = []
         self.first_token_of_step: list[int] = []
@@ -170,8 +172,16 @@ class Trace:
 
     @property
     def decode_start(self) -> float:
-        """When decoding began: the end of the last prefill, in seconds since the run began."""
-        return max((event.t for event in self.prefilled.values()), default=0.0)
+        """When decoding began: models and draft sources had taken in the prompt.
+
+        In seconds since the run began.
+        """
+        return max((event.t for event in self.preparations), default=0.0)
+
+    @property
+    def preparations(self) -> list[Prefilled | DrafterBegun]:
+        """What happened before the first step, in order of time."""
+        return sorted((*self.prefilled.values(), *self.begun.values()), key=lambda event: event.t)
 
     @property
     def decode_end(self) -> float:
@@ -202,6 +212,8 @@ class Trace:
                 self.started = event
             case Prefilled():
                 self.prefilled[event.role] = event
+            case DrafterBegun():
+                self.begun[event.source] = event
             case StepVerified():
                 self._add_step(event)
             case RunFinished():
@@ -226,12 +238,20 @@ class Trace:
             raise TraceError("An event lies further away than a run can last.")
         if isinstance(event, Prefilled):
             self._check_prefill(event)
+        if isinstance(event, DrafterBegun):
+            self._check_begun(event)
 
     def _check_prefill(self, event: Prefilled) -> None:
         if event.role in self.prefilled or self.steps:
             raise TraceError("The prompt is evaluated twice, or after the first step.")
         if min(event.n_tokens, event.n_reused) < 0 or not 0 <= event.seconds <= LONGEST_SECONDS:
             raise TraceError("The evaluation of the prompt has an impossible count or duration.")
+
+    def _check_begun(self, event: DrafterBegun) -> None:
+        if event.source in self.begun or self.steps:
+            raise TraceError("A draft source begins twice, or after the first step.")
+        if not 0 <= event.seconds <= LONGEST_SECONDS:
+            raise TraceError("The beginning of a draft source has an impossible duration.")
 
     def _add_step(self, step: StepVerified) -> None:
         check_step(step, len(self.steps), len(self.tokens))
@@ -325,7 +345,8 @@ def check_step(step: StepVerified, index: int, n_committed: int) -> None:
         raise TraceError(f"Step {index} is numbered {step.step}.")
     if not 0 <= step.n_accepted <= n_draft:
         raise TraceError(f"Step {index} accepts {step.n_accepted} of {n_draft} draft tokens.")
-    if min(step.n_dropped, step.n_past) < 0:
+    counts = [n for call in step.calls for n in (call.n_tokens, call.n_dropped)]
+    if min(step.n_dropped, step.n_past, *counts) < 0:
         raise TraceError(f"Step {index} has a negative count.")
     _check_tokens(step)
     new = step.n_accepted + (step.target is not None)
@@ -337,6 +358,8 @@ def check_step(step: StepVerified, index: int, n_committed: int) -> None:
         step.sample_seconds,
         step.restore_seconds,
         step.other_seconds,
+        step.accept_seconds,
+        *(call.seconds for call in step.calls),
     )
     if min(durations) < 0 or max(durations) > LONGEST_SECONDS:
         raise TraceError(f"Step {index} has an impossible duration.")

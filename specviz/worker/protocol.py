@@ -82,8 +82,9 @@ class Loading:
 class Loaded:
     """What is in memory now, the settings in effect, and whether drafts can be rolled back.
 
-    `reasons`: in words, which changes made a reload necessary; empty at the first load, and when
-    nothing had to be reloaded.
+    `rollback` is how the target forgets rejected tokens: trim, snapshots or checkpoint (see
+    engine/rollback.py). `reasons`: in words, which changes made a reload necessary; empty at the
+    first load, and when nothing had to be reloaded.
     """
 
     target: ModelInfo
@@ -91,6 +92,7 @@ class Loaded:
     effective: dict[str, Scalar]
     can_speculate: bool
     reasons: tuple[str, ...]
+    rollback: str = "trim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

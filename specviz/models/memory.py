@@ -63,6 +63,14 @@ def context_size(config: LoadConfig, target: ModelFile) -> int:
     return -(-wanted // CONTEXT_STEP) * CONTEXT_STEP
 
 
+def recurrent_state_bytes(model: ModelFile) -> int:
+    """Bytes of one sequence's recurrent state, the same at any position; 0 with attention only.
+
+    A context that keeps n older states (`n_rs_seq`) holds 1 + n times this.
+    """
+    return _FLOAT * sum(shape.n_state for shape in block_shapes(model))
+
+
 def _cache(model: ModelFile, n_ctx: int, type_k: str, type_v: str) -> int:
     """Keys and values at every position, and the recurrent state of one sequence.
 
@@ -73,7 +81,7 @@ def _cache(model: ModelFile, n_ctx: int, type_k: str, type_v: str) -> int:
     v_elements, v_bytes = KV_BYTES[type_v]
     keys = sum(shape.n_k for shape in shapes) * n_ctx // k_elements * k_bytes
     values = sum(shape.n_v for shape in shapes) * n_ctx // v_elements * v_bytes
-    return keys + values + _FLOAT * sum(shape.n_state for shape in shapes)
+    return keys + values + recurrent_state_bytes(model)
 
 
 def _compute(model: ModelFile, config: LoadConfig, n_ctx: int) -> int:

@@ -12,7 +12,12 @@ from support.native_probe import ask
 from support.tiny_gguf import write_llama
 
 from specviz.models.block_shapes import block_shapes
-from specviz.models.memory import MemoryEstimate, context_size, estimate_memory
+from specviz.models.memory import (
+    MemoryEstimate,
+    context_size,
+    estimate_memory,
+    recurrent_state_bytes,
+)
 from specviz.models.model_file import ModelFile, inspect_model
 from specviz.trace.config import LoadConfig, ModelSpec, Switch
 
@@ -94,6 +99,14 @@ def test_recurrent_models_take_the_same_for_any_context(tmp_path: Path) -> None:
     short = estimate_memory(load_config(n_ctx=256), model, None)
     long = estimate_memory(load_config(n_ctx=8192), model, None)
     assert short.target_kv == long.target_kv == 3 * 4 * (3 * 256 + 16 * 256)
+
+
+def test_a_state_is_what_recurrent_blocks_carry(tmp_path: Path) -> None:
+    hybrid = inspect_model(tiny_gguf.write_qwen35(tmp_path / "a.gguf", mtp=1))
+    assert recurrent_state_bytes(hybrid) == 4 * 2 * (3 * 256 + 32 * 128)
+    convolutions = inspect_model(tiny_gguf.write_lfm2(tmp_path / "b.gguf"))
+    assert recurrent_state_bytes(convolutions) == 4 * 2 * (2 * 128)
+    assert recurrent_state_bytes(inspect_model(write_llama(tmp_path / "c.gguf"))) == 0
 
 
 @pytest.mark.parametrize(

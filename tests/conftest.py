@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["GGML_NO_BACKTRACE"] = "1"
@@ -18,6 +19,10 @@ _HOME = tempfile.TemporaryDirectory(prefix="specviz-tests-")
 os.environ["SPECVIZ_HOME"] = _HOME.name
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+# a fresh checkout on a busy machine draws its first examples slowly: that says nothing of us
+settings.register_profile("specviz", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("specviz")
 
 
 def pytest_unconfigure() -> None:

@@ -26,6 +26,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from specviz.errors import SettingError
 from specviz.trace.config import Message, Switch
+from specviz.trace.reasoning import MARKS
 
 MAX_SECONDS = 5.0
 MAX_CHARACTERS = 4_000_000
@@ -183,7 +184,7 @@ def render(
     if len(template) > MAX_CHARACTERS:
         raise SettingError("The chat template of this model is too large to be used.", HINT)
     variables: dict[str, Any] = {
-        "messages": [{"role": m.role, "content": m.text} for m in messages],
+        "messages": [_turn(message) for message in messages],
         "bos_token": bos,
         "eos_token": eos,
         "add_generation_prompt": True,
@@ -208,6 +209,19 @@ def render(
         return "".join(pieces)
 
     return _within_limits(work)
+
+
+def _turn(message: Message) -> dict[str, str]:
+    """A turn under the names that templates use; whether to repeat reasoning is theirs to say."""
+    turn = {"role": message.role, "content": message.text}
+    if message.reasoning:
+        turn["reasoning_content"] = message.reasoning
+    return turn
+
+
+def opens_reasoning(text: str) -> bool:
+    """Whether a rendered prompt ends inside a reasoning block, as some templates have it."""
+    return text.rstrip().endswith(tuple(mark for mark, _ in MARKS))
 
 
 def _within_limits(work: Callable[[], str]) -> str:

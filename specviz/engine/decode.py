@@ -18,6 +18,8 @@ from specviz.engine.model import Cancellation, Cancelled, Clock, Observation, Ta
 from specviz.engine.verify import Verdict, verify
 from specviz.trace.config import DraftSource, Role
 from specviz.trace.events import (
+    DraftCall,
+    DrafterBegun,
     DraftToken,
     Prefilled,
     RunEvent,
@@ -101,6 +103,13 @@ class DecodeLoop:
             reused = self._drafters.begin(drafter, tokens, self._cancelled, reporter(Role.DRAFT))
             if drafter.source is DraftSource.DRAFT_SIMPLE:
                 yield self._prefilled(Role.DRAFT, reused, begin)
+            now = self._mark = self._clock()
+            yield DrafterBegun(
+                run_id=self._job.run_id,
+                t=now - self._job.start,
+                source=drafter.source,
+                seconds=now - begin,
+            )
 
     def _prefilled(self, role: Role, reused: int, begin: float) -> Prefilled:
         now = self._mark = self._clock()
@@ -141,13 +150,16 @@ class DecodeLoop:
         says_nothing = verdict.target is None and verdict.end_token is None
         target.keep(1 + verdict.n_accepted - says_nothing)
         restored = target.take_restore_seconds()
+        told = clock()
         if draft and self._drafters is not None:
             self._drafters.accept(verdict.n_accepted)
+        accepting = clock() - told
         seen = self._observe(draft, verdict)
         kept, match = self._commit(draft, verdict)
         step = self._describe(proposal, verdict, seen, kept)
         now = clock()
-        parts = (drafted - started, verified - drafted - saved, sampled - verified)
+        drafting = drafted - started + accepting
+        parts = (drafting, verified - drafted - saved, sampled - verified)
         restoring = saved + restored
         other = now - self._mark - sum(parts) - restoring
         self._mark = now
@@ -156,7 +168,8 @@ class DecodeLoop:
             t=now - self._job.start,
             step=index,
             n_past=target.n_past,
-            draft_seconds=parts[0],
+            accept_seconds=accepting,
+            draft_seconds=drafting,
             verify_seconds=max(parts[1], 0.0),
             sample_seconds=parts[2],
             restore_seconds=restoring,
@@ -176,7 +189,7 @@ class DecodeLoop:
         # a limit of 0 means "no limit" to llama.cpp's sources; nothing to gain from asking here
         if limit == 0:
             return NOTHING
-        return self._drafters.draft(self._history, self._pending, limit)
+        return self._drafters.draft(self._history, self._pending, limit, self._clock)
 
     def _observe(self, draft: Sequence[int], verdict: Verdict) -> Observation:
         own = verdict.target if verdict.end_token is None else verdict.end_token
@@ -241,6 +254,7 @@ class DecodeLoop:
             drafter=proposal.source,
             n_dropped=proposal.n_dropped,
             n_held=self._n_held(kept),
+            calls=proposal.calls,
         )
 
     def _n_held(self, kept: int) -> int:
@@ -275,6 +289,7 @@ class _StepParts(TypedDict):
     drafter: DraftSource | None
     n_dropped: int
     n_held: int
+    calls: tuple[DraftCall, ...]
 
 
 def _source(n_draft: int, verdict: Verdict) -> TokenSource:

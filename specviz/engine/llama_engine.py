@@ -7,19 +7,39 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from time import perf_counter
 
-from specviz.engine import chat_template, llama
+from specviz.engine import chat_template
 from specviz.engine.decode import DecodeLoop, Job
+from specviz.engine.drafting.base import Drafter
 from specviz.engine.drafting.chain import DrafterChain
 from specviz.engine.drafting.draft_model import DraftModelDrafter
+from specviz.engine.drafting.next_token import NextTokenDrafter
 from specviz.engine.effective import run_settings
 from specviz.engine.engine import Report
 from specviz.engine.hardware import physical_cores
+from specviz.engine.llama import build, next_token
+from specviz.engine.llama.context import MIN_OUTPUTS, Context, warm_up
+from specviz.engine.llama.draft import LlamaDraft
+from specviz.engine.llama.native_log import start as start_library
+from specviz.engine.llama.sampler import Sampler
+from specviz.engine.llama.target import LlamaTarget
+from specviz.engine.llama.weights import Weights
 from specviz.engine.model import Cancellation
+from specviz.engine.rollback import snapshots_for
 from specviz.errors import EngineError, PairError, SettingError, SpecvizError
 from specviz.models.compatibility import check_pair
+from specviz.models.memory import recurrent_state_bytes
 from specviz.models.model_file import FileKind, ModelFile, inspect_model
-from specviz.trace.config import DraftSource, LoadConfig, ModelSpec, Role, RunConfig, RunMode
+from specviz.trace.config import (
+    DraftSource,
+    LoadConfig,
+    ModelSpec,
+    Role,
+    RunConfig,
+    RunMode,
+    SpeculationConfig,
+)
 from specviz.trace.events import Environment, RunEvent, RunStarted, Scalar
 from specviz.worker.protocol import Device, Loaded, Loading, Prefilling, Run
 
@@ -32,38 +52,55 @@ class Slot:
     repack: bool
     stamp: tuple[int, int] | None
     file: ModelFile
-    weights: llama.Weights
-    context: llama.Context | None = None
+    weights: Weights
+    context: Context | None = None
     context_key: tuple[object, ...] = ()
-    can_truncate: bool = False
+    head_context: next_token.HeadContext | None = None
+    head: next_token.NextTokenHead | None = None
 
     def close(self) -> None:
         self.close_context()
         self.weights.close()
 
     def close_context(self) -> None:
+        self.head = None
+        if self.head_context:
+            self.head_context.close()
+            self.head_context = None
         if self.context:
             self.context.close()
             self.context = None
             self.context_key = ()
+
+    @property
+    def contexts(self) -> list[Context]:
+        return [context for context in (self.context, self.head_context) if context is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How far a check may go: draft tokens at most, and older states to keep for undoing them."""
+
+    longest_draft: int = 0
+    n_snapshots: int = 0
 
 
 class LlamaEngine:
     """See engine.Engine. `safe_mode` overrules every wish for repacked weights."""
 
     def __init__(self, *, safe_mode: bool) -> None:
-        llama.start()
+        start_library()
         self._safe_mode = safe_mode
         self._slots: dict[Role, Slot] = {}
         self._config: LoadConfig | None = None
 
     @property
     def environment(self) -> Environment:
-        return llama.environment(self._safe_mode)
+        return build.environment(self._safe_mode)
 
     @property
     def gpu_offload(self) -> bool:
-        return llama.supports_gpu()
+        return build.supports_gpu()
 
     def devices(self) -> tuple[Device, ...]:
         return tuple(
@@ -74,13 +111,13 @@ class LlamaEngine:
                 memory_free=d.memory_free,
                 memory_total=d.memory_total,
             )
-            for d in llama.devices()
+            for d in build.devices()
         )
 
     def abort(self) -> None:
         for slot in list(self._slots.values()):
-            if slot.context:
-                slot.context.abort()
+            for context in slot.contexts:
+                context.abort()
 
     def unload(self) -> None:
         for role in (Role.DRAFT, Role.TARGET):
@@ -90,16 +127,24 @@ class LlamaEngine:
         self._config = None
 
     # Loading -------------------------------------------------------------------------------------
-    def load(
-        self, config: LoadConfig, report: Report, cancelled: Cancellation, n_rows: int = 0
+    def load(self, config: LoadConfig, report: Report, cancelled: Cancellation) -> None:
+        self._load(config, None, report, cancelled)
+
+    def _load(
+        self,
+        config: LoadConfig,
+        speculation: SpeculationConfig | None,
+        report: Report,
+        cancelled: Cancellation,
     ) -> None:
+        """Have these models in memory, fit for drafting as `speculation` says where it is known."""
         reasons = change_reasons(self._config, config)
         self._config = None
         if config.draft is None:
             self._drop(Role.DRAFT)
-        self._load_role(Role.TARGET, config.target, config, report, cancelled, n_rows)
+        self._load_role(Role.TARGET, config.target, config, speculation, report, cancelled)
         if config.draft is not None:
-            self._load_draft(config.draft, config, report, cancelled, n_rows)
+            self._load_draft(config.draft, config, report, cancelled)
         self._config = config
         target = self._slots[Role.TARGET]
         draft = self._slots.get(Role.DRAFT)
@@ -108,8 +153,9 @@ class LlamaEngine:
                 target=target.file.info,
                 draft=draft.file.info if draft else None,
                 effective=self._load_settings(),
-                can_speculate=target.can_truncate,
+                can_speculate=True,
                 reasons=tuple(reasons),
+                rollback=_context_of(target).rollback.value,
             )
         )
 
@@ -119,7 +165,6 @@ class LlamaEngine:
         config: LoadConfig,
         report: Report,
         cancelled: Cancellation,
-        n_rows: int,
     ) -> None:
         """The target stays loaded and usable whatever becomes of the draft."""
         target = self._slots[Role.TARGET].file
@@ -127,18 +172,7 @@ class LlamaEngine:
         verdict = check_pair(target, file)
         if not verdict.fits:
             raise _about(Role.DRAFT, PairError(verdict.message, "Choose another draft."))
-        self._load_role(Role.DRAFT, spec, config, report, cancelled, n_rows)
-        slot = self._slots[Role.DRAFT]
-        if not slot.can_truncate:
-            self._drop(Role.DRAFT)
-            raise _about(
-                Role.DRAFT,
-                PairError(
-                    f"{file.info.name} cannot serve as a draft: its memory cannot forget "
-                    "the tokens that the target rejects.",
-                    "Choose a draft of an architecture with attention only.",
-                ),
-            )
+        self._load_role(Role.DRAFT, spec, config, None, report, cancelled)
 
     def _drop(self, role: Role) -> None:
         slot = self._slots.pop(role, None)
@@ -150,9 +184,9 @@ class LlamaEngine:
         role: Role,
         spec: ModelSpec,
         config: LoadConfig,
+        speculation: SpeculationConfig | None,
         report: Report,
         cancelled: Cancellation,
-        n_rows: int,
     ) -> None:
         repack = config.repack and not self._safe_mode
         slot = self._slots.get(role)
@@ -161,7 +195,7 @@ class LlamaEngine:
             slot = self._read_weights(role, spec, repack, report, cancelled)
             self._slots[role] = slot
         try:
-            self._set_up_context(slot, spec, config, n_rows)
+            self._set_up_context(slot, spec, config, speculation)
         except SpecvizError as error:
             self._drop(role)
             raise _about(role, error) from None
@@ -179,8 +213,13 @@ class LlamaEngine:
             lambda fraction: report(Loading(role=role, path=spec.path, fraction=fraction))
         )
         try:
-            weights = llama.Weights(
-                resolved, repack=repack, on_progress=progress, cancelled=cancelled
+            weights = Weights(
+                resolved,
+                repack=repack,
+                # the block is small beside the rest, and drafting with it needs no reload then
+                next_token=file.nextn_layers > 0 and next_token.available(),
+                on_progress=progress,
+                cancelled=cancelled,
             )
         except EngineError as error:
             raise _about(role, error) from None
@@ -195,9 +234,16 @@ class LlamaEngine:
             )
         return Slot(spec, repack, stamp, file, weights)
 
-    def _set_up_context(self, slot: Slot, spec: ModelSpec, config: LoadConfig, n_rows: int) -> None:
+    def _set_up_context(
+        self,
+        slot: Slot,
+        spec: ModelSpec,
+        config: LoadConfig,
+        speculation: SpeculationConfig | None,
+    ) -> None:
         n_threads = spec.n_threads or physical_cores()
-        n_outputs = max(llama.MIN_OUTPUTS, n_rows)
+        depth = _depth(slot, speculation, config.n_batch)
+        n_outputs = max(MIN_OUTPUTS, 1 + depth.longest_draft)
         if slot.context and slot.context.n_outputs >= n_outputs:
             n_outputs = slot.context.n_outputs
         key = (
@@ -207,29 +253,36 @@ class LlamaEngine:
             spec.type_k,
             spec.type_v,
             n_outputs,
+            depth.n_snapshots,
         )
         if slot.context is None or slot.context_key != key:
             slot.close_context()
-            slot.context = llama.Context(
-                slot.weights, spec, config, n_outputs=n_outputs, n_threads=n_threads
+            slot.context = Context(
+                slot.weights,
+                spec,
+                config,
+                n_outputs=n_outputs,
+                n_threads=n_threads,
+                n_snapshots=depth.n_snapshots,
             )
             slot.context_key = key
-            slot.can_truncate = llama.can_truncate(slot.context)
-            llama.warm_up(slot.context, (1, 4))
-        if slot.context.n_threads != n_threads:
-            slot.context.set_threads(n_threads)
+            warm_up(slot.context, (1, 4))
+        for context in slot.contexts:
+            if context.n_threads != n_threads:
+                context.set_threads(n_threads)
 
     def _load_settings(self) -> dict[str, Scalar]:
         """The loaded settings as read back from the engine."""
         settings: dict[str, Scalar] = {}
         for role, slot in self._slots.items():
-            context = slot.context
-            assert context is not None
+            context = _context_of(slot)
             if role is Role.TARGET:
                 settings["n_ctx"] = context.n_ctx
                 settings["n_ctx_allocated"] = context.n_ctx_allocated
                 settings["n_batch"] = context.n_batch
                 settings["flash_attention"] = context.flash_attention
+                settings["rollback"] = context.rollback.value
+                settings["n_rs_seq"] = context.n_snapshots
             settings[f"{role}_n_gpu_layers"] = slot.weights.n_layers_on_gpu
             settings[f"{role}_n_threads"] = context.n_threads
             settings[f"{role}_type_k"] = slot.spec.type_k
@@ -243,19 +296,24 @@ class LlamaEngine:
     def run(self, run: Run, report: Report, cancelled: Cancellation) -> Iterator[RunEvent]:
         config = run.config
         self._load_for(config, report, cancelled)
-        start = llama.now()
+        start = perf_counter()
         target, draft = self._slots[Role.TARGET], self._slots.get(Role.DRAFT)
-        assert target.context is not None
+        context = _context_of(target)
         for slot in self._slots.values():
-            if slot.context:
-                slot.context.rearm()
-        prompt, template = self._prompt(config, target)
-        _check_prompt(len(prompt), target.context.n_ctx)
+            for each in slot.contexts:
+                each.rearm()
+        text, template = self._prompt(config, target)
+        prompt = _token_ids(target.weights, text, template)
+        _check_prompt(len(prompt), context.n_ctx)
         config = _with_seed(config)
         drafters = self._drafters(config, target, draft)
+        with_head = drafters is not None and any(
+            drafter.source is DraftSource.DRAFT_MTP for drafter in drafters.drafters
+        )
+        next_token.give_hidden_rows(context, with_head)
         yield RunStarted(
             run_id=run.run_id,
-            t=llama.now() - start,
+            t=perf_counter() - start,
             config=config,
             target=target.file.info,
             draft=draft.file.info if drafters and draft else None,
@@ -263,6 +321,8 @@ class LlamaEngine:
             effective={**self._load_settings(), **run_settings(config), "template": template},
             n_prompt=len(prompt),
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            prompt_pieces=tuple(target.weights.piece(token_id) for token_id in prompt),
+            reasoning_open=chat_template.opens_reasoning(text),
         )
         job = Job(
             run_id=run.run_id,
@@ -271,13 +331,13 @@ class LlamaEngine:
             stop=config.stop,
             start=start,
         )
-        sampler = llama.Sampler(config.sampling)
+        sampler = Sampler(config.sampling)
         try:
             loop = DecodeLoop(
                 job,
-                llama.LlamaTarget(target.context, sampler),
+                LlamaTarget(context, sampler, target.head if with_head else None),
                 drafters,
-                llama.now,
+                perf_counter,
                 cancelled,
                 lambda role, done, total: report(
                     Prefilling(run_id=run.run_id, role=role, n_done=done, n_total=total)
@@ -288,57 +348,124 @@ class LlamaEngine:
             sampler.close()
 
     def _load_for(self, config: RunConfig, report: Report, cancelled: Cancellation) -> None:
-        n_rows = 1 + (config.speculation.n_max if _wants_draft(config) else 0)
-        target = self._slots.get(Role.TARGET)
-        prepared = target.context.n_outputs if target and target.context else 0
+        """Reload where models or settings differ, or the checks of this run may go further.
+
+        The baseline gets the very context that its speculative run will use.
+        """
         same = self._config == config.load and all(
             _serves(slot, slot.spec, slot.repack) for slot in self._slots.values()
         )
-        if not same or n_rows > prepared:
-            self.load(config.load, report, cancelled, n_rows)
+        if not same or not self._reaches(config):
+            self._load(config.load, config.speculation, report, cancelled)
 
-    def _prompt(self, config: RunConfig, target: Slot) -> tuple[list[int], str]:
-        """Token ids of the prompt, and which template made it."""
+    def _reaches(self, config: RunConfig) -> bool:
+        target = self._slots[Role.TARGET]
+        context = _context_of(target)
+        depth = _depth(target, config.speculation, config.load.n_batch)
+        asked_snapshots = target.context_key[-1]
+        return context.n_outputs > depth.longest_draft and asked_snapshots == depth.n_snapshots
+
+    def _prompt(self, config: RunConfig, target: Slot) -> tuple[str, str]:
+        """The text of the prompt, and which template made it."""
         weights = target.weights
         source = weights.chat_template
-        bos = weights.special_text(weights.bos_id)
         if config.raw or not source:
-            text, template = config.prompt, "raw" if config.raw else "none"
-        else:
-            text = chat_template.render(
-                source,
-                config.messages,
-                bos=bos,
-                eos=weights.special_text(weights.eos_id),
-                reasoning=config.reasoning,
-            )
-            template = "model"
-        add_special = not (template == "model" and bos and text.startswith(bos))
-        return weights.tokenize(text, add_special=add_special, parse_special=True), template
+            return config.prompt, "raw" if config.raw else "none"
+        text = chat_template.render(
+            source,
+            config.messages,
+            bos=weights.special_text(weights.bos_id),
+            eos=weights.special_text(weights.eos_id),
+            reasoning=config.reasoning,
+        )
+        return text, "model"
 
     def _drafters(self, config: RunConfig, target: Slot, draft: Slot | None) -> DrafterChain | None:
-        if not _wants_draft(config):
+        if config.mode is RunMode.BASELINE or not config.speculation.sources:
             return None
-        if not target.can_truncate:
-            raise SettingError(
-                f"{target.file.info.name} keeps a running state that cannot forget rejected "
-                "tokens, so drafting is not possible with it in this version.",
-                "It can run as a baseline.",
-            )
-        if draft is None or draft.context is None:
-            raise SettingError("There is no draft model to draft with.", "Choose a draft file.")
-        speculation = config.speculation
-        model = llama.LlamaDraft(draft.context, target.weights.n_vocab)
         return DrafterChain(
-            [DraftModelDrafter(model, speculation.n_max, speculation.n_min, speculation.p_min)]
+            [self._drafter(source, config, target, draft) for source in config.speculation.sources]
         )
 
+    def _drafter(
+        self, source: DraftSource, config: RunConfig, target: Slot, draft: Slot | None
+    ) -> Drafter:
+        """A fresh drafter: nothing of an earlier run is known to it."""
+        speculation = config.speculation
+        rules = (speculation.n_max, speculation.n_min, speculation.p_min)
+        match source:
+            case DraftSource.NGRAM_SIMPLE:
+                from specviz.engine.drafting.ngram_simple import NgramSimpleDrafter
 
-def _wants_draft(config: RunConfig) -> bool:
-    return (
-        config.mode is RunMode.SPECULATIVE
-        and DraftSource.DRAFT_SIMPLE in config.speculation.sources
-    )
+                return NgramSimpleDrafter(speculation.ngram_simple)
+            case DraftSource.NGRAM_MAP_K:
+                from specviz.engine.drafting.ngram_map import NgramMapDrafter
+
+                return NgramMapDrafter(speculation.ngram_map_k, source)
+            case DraftSource.NGRAM_MAP_K4V:
+                from specviz.engine.drafting.ngram_map import NgramMapDrafter
+
+                return NgramMapDrafter(speculation.ngram_map_k4v, source)
+            case DraftSource.NGRAM_MOD:
+                from specviz.engine.drafting.ngram_mod import NgramModDrafter
+
+                return NgramModDrafter(speculation.ngram_mod)
+            case DraftSource.NGRAM_CACHE:
+                from specviz.engine.drafting.ngram_cache import NgramCacheDrafter
+
+                return NgramCacheDrafter(speculation.ngram_cache)
+            case DraftSource.DRAFT_SIMPLE:
+                if draft is None or draft.context is None:
+                    raise SettingError(
+                        "There is no draft model to draft with.", "Choose a draft file."
+                    )
+                model = LlamaDraft(draft.context, target.weights.n_vocab)
+                return DraftModelDrafter(model, *rules)
+            case DraftSource.DRAFT_MTP:
+                return NextTokenDrafter(self._head(target, config.load), *rules)
+
+    def _head(self, slot: Slot, config: LoadConfig) -> next_token.NextTokenHead:
+        """The target's next-token block, with a context of its own."""
+        name, n_blocks = slot.file.info.name, slot.file.nextn_layers
+        if n_blocks != 1:
+            raise SettingError(
+                f"{name} has no next-token (MTP) block to draft with."
+                if n_blocks == 0
+                else f"{name} has {n_blocks} next-token (MTP) blocks; only one can be used.",
+                "Choose another drafting method.",
+            )
+        if not slot.weights.next_token:
+            raise SettingError(
+                "This build of llama-cpp-python cannot draft with next-token (MTP) blocks.",
+                "Choose another drafting method.",
+            )
+        if slot.head is None:
+            context = _context_of(slot)
+            slot.head_context = next_token.HeadContext(
+                slot.weights, slot.spec, config, target=context, n_threads=context.n_threads
+            )
+            slot.head = next_token.NextTokenHead(slot.head_context, slot.weights.n_vocab)
+        return slot.head
+
+
+def _context_of(slot: Slot) -> Context:
+    assert slot.context is not None
+    return slot.context
+
+
+def _depth(slot: Slot, speculation: SpeculationConfig | None, n_batch: int) -> Depth:
+    """How far checks on this target go with these sources; nothing where they are not known."""
+    if speculation is None:
+        return Depth()
+    longest = max(map(speculation.longest_draft, speculation.sources), default=0)
+    state = recurrent_state_bytes(slot.file)
+    return Depth(longest, snapshots_for(longest, state, n_batch))
+
+
+def _token_ids(weights: Weights, text: str, template: str) -> list[int]:
+    bos = weights.special_text(weights.bos_id)
+    add_special = not (template == "model" and bos and text.startswith(bos))
+    return weights.tokenize(text, add_special=add_special, parse_special=True)
 
 
 def _with_seed(config: RunConfig) -> RunConfig:

@@ -1,6 +1,6 @@
 """What the decode loop needs from a model, a clock and its surroundings.
 
-Two implementations of each: engine/llama.py (weights) and engine/scripted.py (a played script).
+Two implementations of each: engine/llama/ (weights) and engine/scripted.py (a played script).
 """
 
 from __future__ import annotations

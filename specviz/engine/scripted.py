@@ -21,6 +21,7 @@ from specviz.engine.drafting.chain import DrafterChain
 from specviz.engine.effective import run_settings
 from specviz.engine.engine import Report
 from specviz.engine.model import Cancellation, Cancelled, Observation, Progress
+from specviz.engine.rollback import Rollback
 from specviz.errors import ScriptError, SettingError, TraceError
 from specviz.trace import codec
 from specviz.trace.config import DraftSource, LoadConfig, RunMode
@@ -437,13 +438,16 @@ class ScriptedTarget:
 
 
 class ScriptedDrafter:
-    """Proposes what the script drafts; only the loop's own limits cut it."""
+    """Proposes what the script drafts, each round in the name of its own source.
 
-    source = DraftSource.DRAFT_SIMPLE
+    Only the loop's own limits cut it.
+    """
 
     def __init__(self, target: ScriptedTarget, clock: ScriptClock) -> None:
         self._target = target
         self._clock = clock
+        first = target.upcoming()
+        self.source = first.drafter if first else DraftSource.DRAFT_SIMPLE
 
     def begin(self, history: Sequence[int], cancelled: Cancellation, progress: Progress) -> int:
         """The script has one prefill time, which the target has taken."""
@@ -453,6 +457,7 @@ class ScriptedDrafter:
         current = self._target.upcoming()
         if current is None:
             return NOTHING
+        self.source = current.drafter
         self._clock.advance(current.draft_seconds)
         draft = current.draft[:limit]
         return Proposal(
@@ -465,18 +470,6 @@ class ScriptedDrafter:
 
     def accept(self, n_accepted: int) -> None:
         """A script does not learn."""
-
-
-class ScriptedChain(DrafterChain):
-    """A chain of the one drafter, which names the source of each round itself."""
-
-    def __init__(self, drafter: ScriptedDrafter) -> None:
-        super().__init__([drafter])
-        self._only = drafter
-
-    def draft(self, history: Sequence[int], pending: int, limit: int) -> Proposal:
-        proposal = self._only.draft(history, pending, limit)
-        return proposal if proposal.token_ids else replace(proposal, source=None)
 
 
 # The engine --------------------------------------------------------------------------------------
@@ -533,6 +526,7 @@ class ScriptedEngine:
                 effective=self._effective(config),
                 can_speculate=True,
                 reasons=(),
+                rollback=self._rollback,
             )
         )
 
@@ -540,8 +534,13 @@ class ScriptedEngine:
         return {
             "n_ctx": config.n_ctx,
             "safe_mode": self._safe_mode,
-            "can_remove_partial": self._script.can_remove_partial,
+            "rollback": self._rollback,
         }
+
+    @property
+    def _rollback(self) -> str:
+        trims = self._script.can_remove_partial
+        return (Rollback.TRIM if trims else Rollback.CHECKPOINT).value
 
     def run(self, run: Run, report: Report, cancelled: Cancellation) -> Iterator[RunEvent]:
         script, config = self._script, run.config
@@ -564,7 +563,7 @@ class ScriptedEngine:
             lambda done: self._check_fault(config.mode, done),
             baseline,
         )
-        drafters = None if baseline else ScriptedChain(ScriptedDrafter(target, clock))
+        drafters = None if baseline else DrafterChain([ScriptedDrafter(target, clock)])
         prompt = range(FIRST_PROMPT_ID, FIRST_PROMPT_ID + script.prompt_tokens)
         yield RunStarted(
             run_id=run.run_id,

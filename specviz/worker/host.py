@@ -184,7 +184,7 @@ class Host:
             case ListDevices():
                 self.send(Devices(devices=engine.devices()))
             case Requantise():
-                from specviz.engine.llama import requantise
+                from specviz.engine.llama.build import requantise
 
                 requantise(Path(command.source), Path(command.destination))
             case _:

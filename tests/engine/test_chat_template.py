@@ -92,3 +92,24 @@ def test_a_template_that_loops_is_ended(monkeypatch):
 def test_the_words_of_a_template_are_passed_on():
     with pytest.raises(SettingError, match="Only users may speak"):
         render("{{ raise_exception('Only users may speak') }}")
+
+
+def test_reasoning_goes_to_the_template_under_its_own_name():
+    template = (
+        "{% for m in messages %}{{ m.content }}"
+        "{% if m.reasoning_content is defined %}({{ m.reasoning_content }}){% endif %};{% endfor %}"
+    )
+    turns = [
+        Message(role="user", text="a"),
+        Message(role="assistant", text="b", reasoning="because"),
+    ]
+    text = chat_template.render(template, turns, bos="", eos="", reasoning=Switch.AUTO)
+    assert text == "a;b(because);"
+
+
+@pytest.mark.parametrize(
+    ("text", "opens"),
+    [("<|im_start|>assistant\n<think>\n", True), ("<think>\n\n</think>\n\n", False), ("", False)],
+)
+def test_a_prompt_that_ends_in_reasoning_is_noticed(text, opens):
+    assert chat_template.opens_reasoning(text) is opens

@@ -18,6 +18,7 @@ class ToyDraftModel:
         self.memory: list[int] = []
         self.n_ctx = n_ctx
         self.batches: list[int] = []
+        self.marked = 0
         self._prob, self._spoil = prob, spoil
 
     @property
@@ -28,9 +29,13 @@ class ToyDraftModel:
         self.memory = list(token_ids)
         return 0
 
+    def mark(self):
+        self.marked = len(self.memory)
+
     def truncate(self, n_past):
         assert n_past <= len(self.memory)
         del self.memory[n_past:]
+        return n_past
 
     def propose(self, token_ids):
         self.memory += token_ids
@@ -39,6 +44,14 @@ class ToyDraftModel:
         if self._spoil(self.memory):
             token_id = (token_id + 1) % 40
         return token_id, self._prob(self.memory)
+
+
+class ToyRecurrentModel(ToyDraftModel):
+    """Can only go back to the moment it was told to remember."""
+
+    def truncate(self, n_past):
+        assert self.marked <= n_past
+        return super().truncate(self.marked)
 
 
 def begun(model, n_max=4, n_min=0, p_min=0.0, history=(1, 2, 3)):
@@ -109,3 +122,29 @@ def test_the_memory_is_the_text_at_every_proposal(seed, n_max, p_min):
 def test_the_drafts_own_context_limits_the_draft():
     drafter = begun(ToyDraftModel(n_ctx=6), n_max=8)
     assert len(drafter.draft([1, 2, 3], 4, 100).token_ids) == 2
+
+
+def test_a_model_that_cannot_trim_is_fed_again_what_it_had_to_forget():
+    model = ToyRecurrentModel()
+    drafter = begun(model)
+    draft = drafter.draft([1, 2, 3], 4, 100).token_ids
+    # two of four accepted: back to the pending token, then both again with the correction
+    model.batches.clear()
+    drafter.draft([1, 2, 3, 4, *draft[:2]], 39, 100)
+    assert model.batches[0] == 3
+    assert model.memory[:7] == [1, 2, 3, 4, *draft[:2], 39]
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_models_that_can_and_cannot_trim_draft_the_same(seed, n_max):
+    def spoil(text):
+        return hash((seed, *text[-3:])) % 4 == 0
+
+    events = []
+    for kind in (ToyDraftModel, ToyRecurrentModel):
+        drafter = DraftModelDrafter(kind(spoil=spoil), n_max, 0, 0.0)
+        events.append(toy_events(ToyTarget(), drafter, max_tokens=60))
+    assert [step.draft for step in events[0] if hasattr(step, "draft")] == [
+        step.draft for step in events[1] if hasattr(step, "draft")
+    ]

@@ -19,13 +19,14 @@ from specviz.trace.config import (
     LoadConfig,
     Message,
     ModelSpec,
+    Role,
     RunConfig,
     RunMode,
     SamplingConfig,
     SpeculationConfig,
     Switch,
 )
-from specviz.trace.events import StopReason
+from specviz.trace.events import StepVerified, StopReason
 from specviz.trace.trace import Trace
 from specviz.worker.protocol import Loaded, Run
 
@@ -33,18 +34,22 @@ pytestmark = pytest.mark.model
 
 PROMPT = "the thin inn than the other thing in the end " * 3
 MIX = 0.03
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant\n"
+)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     return {
-        "llama": tiny_gguf.write_llama(folder / "target.gguf", mix=MIX),
+        "llama": tiny_gguf.write_llama(folder / "target.gguf", mix=MIX, chat_template=CHATML),
         "draft": tiny_gguf.write_llama(folder / "draft.gguf", mix=MIX, n_layers=1),
-        "gemma3": tiny_gguf.write_gemma3(folder / "gemma3.gguf"),
+        "gemma3": tiny_gguf.write_gemma3(folder / "gemma3.gguf", chat_template=CHATML),
         "qwen3moe": tiny_gguf.write_qwen3moe(folder / "moe.gguf"),
-        "qwen35": tiny_gguf.write_qwen35(folder / "hybrid.gguf"),
-        "mamba": tiny_gguf.write_mamba(folder / "mamba.gguf"),
+        "qwen35": tiny_gguf.write_qwen35(folder / "hybrid.gguf", chat_template=CHATML),
+        "mamba": tiny_gguf.write_mamba(folder / "mamba.gguf", chat_template=CHATML),
     }
 
 
@@ -156,21 +161,81 @@ def test_a_model_as_its_own_draft_is_always_right(engine, files):
     assert [len(step.draft) for step in trace.steps] == [4] * 12 + [0]
 
 
-def test_hybrid_and_recurrent_targets_run_as_a_baseline_and_refuse_drafting(engine, files):
-    for name in ("qwen35", "mamba"):
+@pytest.mark.parametrize(("name", "rollback"), [("qwen35", "snapshots"), ("mamba", "checkpoint")])
+def test_targets_that_cannot_trim_say_how_they_forget(engine, files, name, rollback):
+    load = exact_load(files[name], files["draft"])
+    alone, drafted = (run(engine, config_for(mode, load, max_tokens=60)) for mode in RunMode)
+    assert drafted.counts.rejected > 0
+    assert ids(alone) == ids(drafted)
+    assert drafted.started.effective["rollback"] == rollback
+    [loaded] = [n for n in alone.notices if isinstance(n, Loaded)]
+    assert (loaded.can_speculate, loaded.rollback) == (True, rollback)
+    # the baseline runs on the very context that the speculative run uses
+    assert not [n for n in drafted.notices if isinstance(n, Loaded)]
+
+
+def test_a_draft_that_cannot_trim_drafts_all_the_same(engine, files):
+    load = exact_load(files["llama"], files["qwen35"])
+    speculation = SpeculationConfig(n_max=4)
+    alone, drafted = (
+        run(engine, config_for(mode, load, max_tokens=60, speculation=speculation))
+        for mode in RunMode
+    )
+    assert drafted.counts.rejected > 0
+    assert ids(alone) == ids(drafted)
+
+
+def test_the_prompt_is_evaluated_once_and_the_reuse_is_stated(engine, files):
+    for name in ("llama", "qwen35", "mamba"):
+        engine.unload()
         load = exact_load(files[name], files["draft"])
-        assert len(ids(run(engine, config_for(RunMode.BASELINE, load, max_tokens=20)))) == 20
-        with pytest.raises(SettingError, match="cannot forget rejected"):
-            run(engine, config_for(RunMode.SPECULATIVE, load))
+        first, second = (run(engine, config_for(mode, load, max_tokens=30)) for mode in RunMode)
+        n = first.started.n_prompt - 1
+        target = first.prefilled[Role.TARGET], second.prefilled[Role.TARGET]
+        assert [(p.n_tokens, p.n_reused) for p in target] == [(n, 0), (0, n)]
+        assert second.prefilled[Role.DRAFT].n_tokens == n
 
 
-def test_a_draft_that_cannot_forget_is_refused_and_the_target_stays(engine, files):
-    load = exact_load(files["llama"], files["mamba"])
-    with pytest.raises(PairError, match="cannot serve as a draft") as caught:
-        run(engine, config_for(RunMode.SPECULATIVE, load))
-    assert caught.value.role == "draft"
-    alone = exact_load(files["llama"])
-    assert len(ids(run(engine, config_for(RunMode.BASELINE, alone, max_tokens=5)))) == 5
+@pytest.mark.parametrize("name", ["llama", "gemma3", "qwen35", "mamba"])
+def test_the_second_turn_is_the_same_with_and_without_drafting(engine, files, name):
+    load = exact_load(files[name], files["draft"])
+    messages = [Message(role="system", text="the thin inn"), Message(role="user", text=PROMPT)]
+    config = replace(
+        config_for(RunMode.BASELINE, load, raw=False, max_tokens=40), messages=tuple(messages)
+    )
+    answer = run(engine, config).text
+    messages += [Message(role="assistant", text=answer), Message(role="user", text="and the end")]
+    config = replace(config, messages=tuple(messages))
+    engine.unload()
+    fresh = run(engine, config)
+    engine.unload()
+    # as it happens in a conversation: both modes on what the first turn has left in memory
+    for mode in RunMode:
+        run(engine, replace(config, mode=mode, messages=tuple(messages[:2])))
+    reused = [run(engine, replace(config, mode=mode)) for mode in RunMode]
+    assert [ids(trace) for trace in reused] == [ids(fresh)] * 2
+    assert reused[0].prefilled[Role.TARGET].n_reused > len(PROMPT) // 4
+    assert reused[1].prefilled[Role.TARGET].n_tokens == 0
+
+
+def test_a_run_stopped_in_the_middle_leaves_nothing_behind(engine, files):
+    for name in ("llama", "qwen35", "mamba"):
+        load = exact_load(files[name], files["draft"])
+        whole = ids(run(engine, config_for(RunMode.BASELINE, load, max_tokens=40)))
+        for after in (1, 3, 7):
+            stop, n_seen = threading.Event(), 0
+            config = config_for(RunMode.SPECULATIVE, load, max_tokens=40)
+            for event in engine.run(Run(run_id="x", config=config), lambda notice: None, stop):
+                n_seen += isinstance(event, StepVerified)
+                if n_seen == after:
+                    stop.set()
+            assert ids(run(engine, config)) == whole
+
+
+def test_the_prompt_is_recorded_piece_by_piece(engine, files):
+    trace = run(engine, config_for(RunMode.BASELINE, exact_load(files["llama"]), max_tokens=2))
+    assert b"".join(trace.started.prompt_pieces).decode() == PROMPT
+    assert len(trace.started.prompt_pieces) == trace.started.n_prompt
 
 
 def test_a_broken_draft_leaves_the_target_loaded(engine, files, tmp_path):

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from specviz.engine.model import Cancellation, Progress
 from specviz.trace.config import DraftSource
+from specviz.trace.events import DraftCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Proposal:
     """Draft tokens of one step. `probs` and `copied_from` run parallel to `token_ids`.
 
     `n_dropped`: tokens that were drafted and thrown away, because the draft came out shorter than
-    its minimum.
+    its minimum. `calls`: who was asked for it; filled in by the chain.
     """
 
     token_ids: tuple[int, ...] = ()
@@ -23,6 +24,7 @@ class Proposal:
     copied_from: tuple[int | None, ...] = ()
     n_dropped: int = 0
     source: DraftSource | None = None
+    calls: tuple[DraftCall, ...] = ()
 
 
 NOTHING = Proposal()
@@ -34,9 +36,9 @@ class Drafter(Protocol):
     source: DraftSource
 
     def begin(self, history: Sequence[int], cancelled: Cancellation, progress: Progress) -> int:
-        """A new generation starts behind `history`; returns how much of it was kept from before.
+        """A new generation starts behind `history`, the prompt without its last token.
 
-        Raises Cancelled.
+        Returns how much of it was kept from before. Raises Cancelled.
         """
         ...
 

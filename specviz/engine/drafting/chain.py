@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specviz.engine.drafting.base import NOTHING, Drafter, Proposal
-from specviz.engine.model import Cancellation, Progress
+from specviz.engine.drafting.base import Drafter, Proposal
+from specviz.engine.model import Cancellation, Clock, Progress
 from specviz.trace.config import DraftSource
+from specviz.trace.events import DraftCall
 
 PRECEDENCE = tuple(DraftSource)
 
@@ -25,23 +26,33 @@ class DrafterChain:
         self._winner = None
         return drafter.begin(history, cancelled, progress)
 
-    def draft(self, history: Sequence[int], pending: int, limit: int) -> Proposal:
+    def draft(self, history: Sequence[int], pending: int, limit: int, clock: Clock) -> Proposal:
         """The first non-empty proposal; sources behind it are not asked in this step."""
         self._winner = None
-        n_dropped = 0
+        calls: list[DraftCall] = []
         for drafter in self.drafters:
+            asked = clock()
             proposal = drafter.draft(history, pending, limit)
-            n_dropped += proposal.n_dropped
-            if proposal.token_ids:
+            token_ids = proposal.token_ids[:limit]
+            calls.append(
+                DraftCall(
+                    source=proposal.source or drafter.source,
+                    n_tokens=len(token_ids),
+                    n_dropped=proposal.n_dropped,
+                    seconds=clock() - asked,
+                )
+            )
+            if token_ids:
                 self._winner = drafter
                 return Proposal(
-                    proposal.token_ids[:limit],
+                    token_ids,
                     proposal.probs[:limit],
                     proposal.copied_from[:limit],
-                    n_dropped,
-                    drafter.source,
+                    sum(call.n_dropped for call in calls),
+                    proposal.source or drafter.source,
+                    tuple(calls),
                 )
-        return Proposal(n_dropped=n_dropped) if n_dropped else NOTHING
+        return Proposal(n_dropped=sum(call.n_dropped for call in calls), calls=tuple(calls))
 
     def accept(self, n_accepted: int) -> None:
         """Tell the winner of the last step; as llama-server does, only after a draft."""

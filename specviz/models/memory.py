@@ -106,7 +106,9 @@ def _compute(model: ModelFile, config: LoadConfig, n_ctx: int) -> int:
     rows_forward = rows if len(shapes) > 1 else N_OUTPUTS
     per_row = 2 * width + max(width, n_query) + _feed_forward(entries)
     feed_forward = rows_forward * _FLOAT * per_row
-    recurrent = rows * _FLOAT * (3 * width + 5 * entries.one("ssm.inner_size"))
+    # RWKV mixes every row with the one before it in several ways at once.
+    n_widths = 19 if entries.one("wkv.head_size") else 3
+    recurrent = rows * _FLOAT * (n_widths * width + 5 * entries.one("ssm.inner_size"))
     vocabulary = _FLOAT * (N_OUTPUTS * model.info.n_vocab + 2 * rows * width)
     blocks = mask + max(attention, feed_forward, recurrent)
     return max(blocks, vocabulary) + _FLOAT * model.info.n_vocab

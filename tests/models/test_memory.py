@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support import tiny_gguf
+from support.native_decoding import decode_greedily
 from support.native_probe import ask
 from support.tiny_gguf import write_llama
 
@@ -142,6 +143,30 @@ def test_absurd_numbers_do_no_harm(tmp_path: Path) -> None:
     assert len(block_shapes(hybrid)) == 4
 
 
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "writer",
+    [
+        "write_qwen35",
+        "write_qwen35moe",
+        "write_qwen3next",
+        "write_lfm2",
+        "write_nemotron_h",
+        "write_mamba",
+        "write_jamba",
+        "write_falcon_h1",
+        "write_rwkv7",
+    ],
+)
+def test_a_saved_state_has_the_size_that_was_told(tmp_path: Path, writer: str) -> None:
+    path = getattr(tiny_gguf, writer)(tmp_path / "a.gguf")
+    model = inspect_model(path)
+    saved = decode_greedily(path, n_tokens=1)["partial_state"]
+    # one header in all, one for each recurrent block
+    headers = 28 + 24 * sum(shape.n_state > 0 for shape in block_shapes(model))
+    assert saved == headers + recurrent_state_bytes(model)
+
+
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"n_ctx": 8192},
@@ -166,6 +191,12 @@ SETTINGS: list[dict[str, Any]] = [
         ("write_qwen35", {"mtp": 1}, {}),
         ("write_lfm2", {}, {}),
         ("write_mamba", {"n_embd": 256}, {}),
+        ("write_qwen35moe", {"mtp": 1}, {}),
+        ("write_qwen3next", {}, {}),
+        ("write_nemotron_h", {}, {}),
+        ("write_jamba", {}, {}),
+        ("write_falcon_h1", {}, {}),
+        ("write_rwkv7", {}, {}),
     ],
 )
 def test_the_estimate_is_close_to_the_engines_report(

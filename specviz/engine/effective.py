@@ -17,7 +17,7 @@ from specviz.trace.events import Scalar
 
 def run_settings(config: RunConfig) -> dict[str, Scalar]:
     """Sampling, limits and drafting; loaded settings are read back from the engine itself."""
-    sampling, speculation = config.sampling, config.speculation
+    sampling = config.sampling
     settings: dict[str, Scalar] = {
         "temperature": sampling.temperature,
         "top_k": sampling.top_k,

@@ -11,12 +11,16 @@ from specviz.trace.config import (
     LoadConfig,
     Message,
     ModelSpec,
+    NgramModConfig,
+    NgramSizes,
     RunConfig,
     RunMode,
     SamplingConfig,
     SpeculationConfig,
     Switch,
 )
+from specviz.trace.presets import NGRAM_PRESETS, NgramPreset
+from specviz.trace.sources import NGRAM_SOURCES
 from specviz.trace.validation import LARGEST_SEED, problems
 
 TARGET, DRAFT = ModelSpec(path="t.gguf"), ModelSpec(path="d.gguf")
@@ -24,6 +28,13 @@ GOOD = RunConfig(
     mode=RunMode.SPECULATIVE,
     load=LoadConfig(target=TARGET, draft=DRAFT),
     messages=(Message(role="system", text="Be short."), Message(role="user", text="Hello.")),
+)
+
+
+CONVERSATION = (
+    *GOOD.messages,
+    Message(role="assistant", text="Hi.", reasoning="A greeting."),
+    Message(role="user", text="And now?"),
 )
 
 
@@ -57,6 +68,7 @@ def test_the_defaults_work() -> None:
         sampled(temperature=0.0), sampled(top_k=0, top_p=0.0, min_p=1.0), sampled(top_p=1.0),
         sampled(seed=0), sampled(seed=LARGEST_SEED),
         drafted(n_max=48, n_min=48), drafted(p_min=1.0), drafted(n_max=511),
+        changed(messages=CONVERSATION),
     ],
 )  # fmt: skip
 def test_what_looks_odd_and_works(config: RunConfig) -> None:
@@ -98,6 +110,8 @@ def test_what_looks_odd_and_works(config: RunConfig) -> None:
         (changed(messages=()), "prompt is empty"),
         (changed(messages=(Message(role="user", text=" \n"),)), "prompt is empty"),
         (changed(raw=True), "no place for a system prompt"),
+        (changed(raw=True, messages=CONVERSATION), "no place for earlier turns"),
+        (changed(messages=CONVERSATION[:-1]), "newest turn is not the user's"),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_one_sentence(config: RunConfig, words: str) -> None:
@@ -118,6 +132,79 @@ def test_all_problems_are_told_at_once() -> None:
     assert len(problems(config)) == 3
 
 
-def test_drafting_without_a_draft_model_needs_none() -> None:
-    config = replace(drafted(sources=(DraftSource.NGRAM_MOD,)), load=replace(GOOD.load, draft=None))
+def ngram(*sources: DraftSource, n_batch: int = 512, **parts: object) -> RunConfig:
+    """A run that drafts from n-grams and has no draft model."""
+    config = drafted(sources=sources or (DraftSource.NGRAM_MOD,), **parts)
+    return replace(config, load=replace(GOOD.load, draft=None, n_batch=n_batch))
+
+
+SIMPLE, MAP_K, MAP_K4V = (
+    DraftSource.NGRAM_SIMPLE,
+    DraftSource.NGRAM_MAP_K,
+    DraftSource.NGRAM_MAP_K4V,
+)
+
+
+@pytest.mark.parametrize("source", [source for source in DraftSource if source in NGRAM_SOURCES])
+def test_drafting_from_ngrams_needs_no_draft_model(source: DraftSource) -> None:
+    assert problems(ngram(source)) == []
+
+
+def test_drafting_with_mtp_blocks_needs_no_draft_model() -> None:
+    assert problems(ngram(DraftSource.DRAFT_MTP)) == []
+
+
+@pytest.mark.parametrize("preset", NGRAM_PRESETS, ids=lambda preset: preset.key)
+def test_every_preset_works_for_every_source(preset: NgramPreset) -> None:
+    config = ngram(*NGRAM_SOURCES)
+    assert problems(replace(config, speculation=preset.applied_to(config.speculation))) == []
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ngram(ngram_mod=NgramModConfig(n_match=1, n_min=0, n_max=1)),
+        ngram(ngram_mod=NgramModConfig(n_match=1024, n_min=1024, n_max=1024), n_batch=2048),
+        ngram(SIMPLE, ngram_simple=NgramSizes(size_n=1, size_m=1, min_hits=9999)),
+        ngram(SIMPLE, ngram_simple=NgramSizes(size_n=1024, size_m=1024), n_batch=2048),
+        ngram(MAP_K, ngram_map_k=NgramSizes(size_n=12, size_m=1)),
+    ],
+)
+def test_the_ends_of_the_ranges_work(config: RunConfig) -> None:
     assert problems(config) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (ngram(ngram_mod=NgramModConfig(n_min=48, n_max=4)), "minimum of 48 .* maximum of 4"),
+        (ngram(ngram_mod=NgramModConfig(n_match=0)), "ngram-mod is to match 0 tokens"),
+        (ngram(ngram_mod=NgramModConfig(n_match=1025)), "match 1025 tokens"),
+        (ngram(ngram_mod=NgramModConfig(n_min=-1)), "shortest draft of ngram-mod is -1"),
+        (ngram(ngram_mod=NgramModConfig(n_max=1025)), "longest draft of ngram-mod is 1025"),
+        (ngram(ngram_mod=NgramModConfig(n_min=0, n_max=0)), "never drafts"),
+        (ngram(SIMPLE, ngram_simple=NgramSizes(size_n=0)), "ngram-simple is to match 0"),
+        (ngram(SIMPLE, ngram_simple=NgramSizes(size_n=12, size_m=8)), "means no drafting"),
+        (ngram(MAP_K, ngram_map_k=NgramSizes(size_m=0)), "ngram-map-k is to copy up to 0"),
+        (ngram(MAP_K, ngram_map_k=NgramSizes(size_m=1025)), "copy up to 1025"),
+        (ngram(MAP_K4V, ngram_map_k4v=NgramSizes(min_hits=0)), "ngram-map-k4v .* 0 occurrences"),
+        (
+            ngram(SIMPLE, MAP_K, ngram_map_k=NgramSizes(size_m=64), n_batch=64),
+            "64 draft tokens from ngram-map-k .* batch of 64",
+        ),
+        (
+            ngram(ngram_mod=NgramModConfig(n_max=512)),
+            "512 draft tokens from ngram-mod .* batch of 512",
+        ),
+        (ngram(DraftSource.NGRAM_CACHE, n_batch=8), "8 draft tokens from ngram-cache"),
+    ],
+)
+def test_ngram_settings_that_cannot_work_are_one_sentence(config: RunConfig, words: str) -> None:
+    test_what_cannot_work_is_one_sentence(config, words)
+
+
+def test_settings_that_no_source_in_use_looks_at_are_not_judged() -> None:
+    odd = NgramSizes(size_n=0, size_m=0, min_hits=0)
+    config = ngram(n_max=0, n_min=9, p_min=7.0, ngram_simple=odd, ngram_map_k=odd)
+    assert problems(config) == []
+    assert problems(drafted(ngram_mod=NgramModConfig(n_min=5, n_max=4))) == []

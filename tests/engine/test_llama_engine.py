@@ -14,7 +14,7 @@ from support import tiny_gguf
 
 from specviz.engine.llama_engine import LlamaEngine, change_reasons
 from specviz.engine.model import Cancelled
-from specviz.errors import EngineError, FileError, PairError, SettingError
+from specviz.errors import EngineError, FileError, SettingError
 from specviz.trace.config import (
     LoadConfig,
     Message,

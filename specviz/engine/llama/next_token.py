@@ -27,7 +27,7 @@ from specviz.trace.config import LoadConfig, ModelSpec
 try:
     from llama_cpp import llama_cpp_ext as extension
 except (ImportError, AttributeError, OSError):  # it is experimental, and says so
-    extension = None  # type: ignore[assignment]
+    extension = None
 
 Rows = NDArray[np.float32]
 

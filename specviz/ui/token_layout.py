@@ -1,7 +1,8 @@
 """Line layout of an answer: spans of text to lines, and places on the page back to spans.
 
 Only what is new is broken into lines, and only the lines asked for are shaped for painting, so
-that neither cost grows with the length of the answer. Knows nothing of colours or traces.
+that neither cost grows with the length of the answer. A head of the text has lines of its own, set
+in a little, or is folded away. Knows nothing of colours or traces.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ class Spacing:
 
 ANSWER_SPACING = Spacing(line=31, blank=14, baseline=20)
 """Twice the text size: room for underlines and rejected tokens, so that no line ever jumps."""
+
+HEAD_INDENT = 16
+EVERYTHING = 1 << 60
+"""As the length of a head: all there is, and all that will come."""
 
 
 class Style(IntEnum):
@@ -133,6 +138,8 @@ class TokenLayout:
     characters of all spans together. Call `settle` after a batch of `append`.
 
     Attributes:
+        head: so many characters at the beginning are the head; what is behind it begins a line.
+        folded: the head has no place on the page.
         n_broken: characters ever given to the line breaker; tells whether work is incremental.
     """
 
@@ -144,6 +151,8 @@ class TokenLayout:
         self._small = QTextCharFormat()
         self._small.setFont(small)
         self.width = width
+        self.head = 0
+        self.folded = False
         self.n_broken = 0
         self._settled = 0
         self._tab = QFontMetricsF(font).horizontalAdvance(" ") * 4
@@ -152,7 +161,8 @@ class TokenLayout:
 
     # Spans ---------------------------------------------------------------------------------
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget all spans. Whether a head is folded stays."""
+        self.head = 0
         self.texts: list[str] = []
         self.styles = bytearray()
         self.refs = array("q")
@@ -215,21 +225,44 @@ class TokenLayout:
             self._drop_lines()
             self.settle()
 
+    def set_head(self, length: int, *, folded: bool) -> None:
+        """Make the first `length` characters a head. Its lines are made at the next `settle`."""
+        before, was_folded = self.head, self.folded
+        if (length, folded) == (before, was_folded):
+            return
+        self.head, self.folded = length, folded
+        first = min(before, length)
+        if folded or was_folded:
+            self._drop_lines()
+        elif first < self._length:
+            # a word cut by the end of the head may fit on the line before
+            self._drop_lines(max(self.line_of(first) - 1, 0))
+
+    @property
+    def hidden(self) -> int:
+        """So many characters at the beginning have no place on the page."""
+        return min(self.head, self._length) if self.folded else 0
+
     def settle(self) -> None:
         """Break into lines what was appended since the last call.
 
         The last two lines are made anew: the words at their end may have grown.
         """
         self._drop_lines(max(len(self._line_starts) - 2, 0))
-        start = self._settled
-        tail = self.text_between(start, self._length)
-        self.n_broken += len(tail)
-        paragraphs = tail.split("\n")
+        start = max(self._settled, self.hidden)
+        middle = min(max(start, self.head), self._length)
+        self._break_text(start, middle)
+        self._break_text(middle, self._length)
+        self._settled = self._length
+
+    def _break_text(self, start: int, end: int) -> None:
+        text = self.text_between(start, end)
+        self.n_broken += len(text)
+        paragraphs = text.split("\n")
         for i, paragraph in enumerate(paragraphs):
             is_last = i + 1 == len(paragraphs)
             self._break_paragraph(paragraph, start, has_newline=not is_last)
             start += len(paragraph) + 1
-        self._settled = self._length
 
     def _break_paragraph(self, text: str, start: int, *, has_newline: bool) -> None:
         if not text:
@@ -241,13 +274,16 @@ class TokenLayout:
         layout = self._text_layout(text, start, units, rtl, wrap=True)
         layout.beginLayout()
         while (line := layout.createLine()).isValid():
-            line.setLineWidth(self.width)
+            line.setLineWidth(self.width - self._indent_at(start))
             self._add_line(start + units.from_qt(line.textStart()), self.spacing.line, rtl)
         layout.endLayout()
 
+    def _indent_at(self, offset: int) -> int:
+        return HEAD_INDENT if offset < self.head else 0
+
     def _reads_from_the_right(self, text: str, start: int) -> bool:
         n = len(self._line_starts)
-        if n and start and self._character_at(start - 1) != "\n":
+        if n and start and start != self.head and self._character_at(start - 1) != "\n":
             return bool(self._line_rtl[n - 1])  # goes on with a paragraph begun before
         if text.isascii():
             return False
@@ -363,7 +399,7 @@ class TokenLayout:
         line.setLineWidth(_UNBOUNDED)
         line.setPosition(QPointF(0.0, self.spacing.baseline - line.ascent()))
         layout.endLayout()
-        shift = self.width - line.naturalTextWidth() if rtl else 0.0
+        shift = self.width - line.naturalTextWidth() if rtl else float(self._indent_at(start))
         shaped = ShapedLine(text, layout, line, units, shift)
         if text:
             shaped.runs = self._runs(shaped, start)
@@ -391,6 +427,7 @@ class TokenLayout:
     def rects_between(self, start: int, end: int) -> list[QRectF]:
         """One rectangle for each line that the characters from `start` to `end` touch."""
         rects: list[QRectF] = []
+        start = max(start, self.hidden)
         if start >= end or not self.n_lines:
             return rects
         for number in range(self.line_of(start), self.line_of(end - 1) + 1):
@@ -404,11 +441,9 @@ class TokenLayout:
 
     def offset_at(self, x: float, y: float) -> int:
         """Offset of the gap between characters nearest to a place."""
-        if not self.n_lines:
-            return 0
+        if not self.n_lines or y < 0:
+            return self.hidden
         number = self.line_at(y)
-        if y < 0:
-            return 0
         if y >= self.height:
             return self._length
         return self.bounds_of(number)[0] + self.shaped(number).offset_at(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from specviz.trace.reasoning import MARKS, BlockFinder, parted, reasoning_of
 def cut(text: str, places: list[int]) -> list[str]:
     """The text in pieces, cut at these places."""
     edges = sorted({0, len(text), *(place % (len(text) + 1) for place in places)})
-    return [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [text[a:b] for a, b in itertools.pairwise(edges)]
 
 
 @pytest.mark.parametrize(("begin", "end"), MARKS)

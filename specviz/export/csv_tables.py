@@ -1,4 +1,4 @@
-"""Three tables for spreadsheets and scripts: committed tokens, verify steps, runs.
+"""Tables for spreadsheets and scripts: committed tokens, verify steps, draft sources, runs.
 
 RFC 4180 with a heading, UTF-8, a point as decimal mark whatever the locale, numbers in full
 precision, an empty cell for what is undefined. Text is untrusted: a cell that a spreadsheet would
@@ -16,7 +16,8 @@ from specviz.export.atomic import Write, make_folder, write_files
 from specviz.trace import codec, metrics
 from specviz.trace.comparison import Comparison, compare
 from specviz.trace.config import RunMode
-from specviz.trace.summary import comparison_summary, pair_of, run_summary
+from specviz.trace.sources import source_statistics
+from specviz.trace.summary import comparison_summary, pair_of, run_summary, source_summary
 from specviz.trace.trace import Trace
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -31,23 +32,31 @@ STEP_COLUMNS = (
     "restore_seconds", "t_seconds", "tokens_per_second",
 )  # fmt: skip
 
+SOURCE_COLUMNS = (
+    "run_id", "mode", "source", "begin_calls", "draft_calls", "accept_calls", "drafts",
+    "accepted_drafts", "drafted", "tested", "accepted", "dropped", "mean_accepted_length",
+    "begin_seconds", "draft_seconds", "accept_seconds",
+)  # fmt: skip
+
 Row = dict[str, Any]
 
 
 def write_csv(
     traces: Sequence[Trace], folder: Path, comparison: Comparison | None = None
 ) -> list[Path]:
-    """Write tokens.csv, steps.csv and summary.csv; returns their paths.
+    """Write tokens.csv, steps.csv, sources.csv and summary.csv; returns their paths.
 
     `folder` is made when missing. Without a `comparison` the newest pair is compared. Raises
     FileError, and then leaves files that were there before as they were.
     """
     make_folder(folder)
     runs = summary_rows(traces, comparison)
+    sources = list(source_rows(traces))
     return write_files(
         {
             folder / "tokens.csv": _table(TOKEN_COLUMNS, token_rows(traces)),
             folder / "steps.csv": _table(STEP_COLUMNS, step_rows(traces)),
+            folder / "sources.csv": _table(columns_of([SOURCE_COLUMNS, *sources]), sources),
             folder / "summary.csv": _table(columns_of(runs), runs),
         }
     )
@@ -110,6 +119,17 @@ def step_rows(traces: Iterable[Trace]) -> Iterator[Row]:
             before = step.t
 
 
+def source_rows(traces: Iterable[Trace]) -> Iterator[Row]:
+    """One row for each run and draft source, and a column for each draft position."""
+    for trace in traces:
+        for statistics in source_statistics(trace):
+            yield {
+                "run_id": trace.run_id,
+                "mode": trace.mode.value,
+                **flatten(source_summary(statistics)),
+            }
+
+
 def summary_rows(traces: Sequence[Trace], comparison: Comparison | None = None) -> list[Row]:
     """One row for each run: the fields of the JSON summary, flattened with dots.
 
@@ -124,7 +144,9 @@ def summary_rows(traces: Sequence[Trace], comparison: Comparison | None = None) 
         compared = [trace for trace in traces if trace.mode is RunMode.SPECULATIVE]
     rows = []
     for trace in traces:
-        row = flatten({**_circumstances(trace), **run_summary(trace)})
+        run = run_summary(trace)
+        del run["sources"]  # sources.csv has them
+        row = flatten({**_circumstances(trace), **run})
         if comparison is not None and trace in compared:
             row |= flatten({"comparison": comparison_summary(comparison)})
         rows.append(row)
@@ -161,7 +183,7 @@ def flatten(values: Row, prefix: str = "") -> Row:
     return flat
 
 
-def columns_of(rows: Iterable[Row]) -> list[str]:
+def columns_of(rows: Iterable[Iterable[str]]) -> list[str]:
     """The union of the rows' columns; one that only a later row has follows its left neighbour."""
     columns: list[str] = []
     for row in rows:

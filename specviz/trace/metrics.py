@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from specviz.trace.config import Role
 from specviz.trace.trace import Trace
 
 WINDOW_SECONDS = 1.0
@@ -63,6 +64,18 @@ def prefill_seconds(trace: Trace) -> float | None:
     if not trace.prefilled:
         return None
     return sum(event.seconds for event in trace.prefilled.values())
+
+
+def prefill_tokens(trace: Trace) -> int | None:
+    """Prompt tokens that the target really evaluated before decoding; None before it did."""
+    event = trace.prefilled.get(Role.TARGET)
+    return None if event is None else event.n_tokens
+
+
+def reused_tokens(trace: Trace) -> int | None:
+    """Prompt tokens that the target still held from before; None before it was known."""
+    event = trace.prefilled.get(Role.TARGET)
+    return None if event is None else event.n_reused
 
 
 def time_to_first_token(trace: Trace) -> float | None:

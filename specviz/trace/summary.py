@@ -12,6 +12,8 @@ from specviz import __version__
 from specviz.trace import codec, metrics
 from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import RunMode
+from specviz.trace.reasoning import reasoning_of
+from specviz.trace.sources import SourceStatistics, source_statistics, sources_in_use
 from specviz.trace.trace import Trace
 
 SCHEMA = "specviz.summary/1"
@@ -42,6 +44,9 @@ def run_summary(trace: Trace) -> dict[str, Any]:
         "mean_accepted_length": metrics.mean_accepted_length(trace),
         "tau": metrics.tau(trace),
         "accepted_by_position": metrics.accepted_by_position(trace),
+        "reasoning_tokens": reasoning_of(trace).n_tokens,
+        "prefill_tokens": metrics.prefill_tokens(trace),
+        "reused_tokens": metrics.reused_tokens(trace),
         "prefill_seconds": metrics.prefill_seconds(trace),
         "time_to_first_token_seconds": metrics.time_to_first_token(trace),
         "decode_seconds": metrics.decode_seconds(trace),
@@ -53,16 +58,41 @@ def run_summary(trace: Trace) -> dict[str, Any]:
             "restore_seconds": shares.restore,
             "other_seconds": shares.other,
         },
+        "sources": [source_summary(source) for source in source_statistics(trace)],
         "text": trace.text,
         "token_ids": [token.token_id for token in trace.tokens],
     }
 
 
 def spec_type(trace: Trace) -> list[str]:
-    """The drafting methods asked for; empty for a baseline."""
-    if trace.started is None or trace.mode is RunMode.BASELINE:
+    """The drafting methods asked for, in order of precedence; empty for a baseline."""
+    if trace.started is None:
         return []
-    return [source.value for source in trace.started.config.speculation.sources]
+    return [source.value for source in sources_in_use(trace.started.config)]
+
+
+def source_summary(statistics: SourceStatistics) -> dict[str, Any]:
+    """One draft source of a run.
+
+    `mean_accepted_length` is llama.cpp's for a source, 1 + accepted ÷ checked drafts.
+    """
+    return {
+        "source": statistics.source.value,
+        "begin_calls": statistics.n_begin_calls,
+        "draft_calls": statistics.n_draft_calls,
+        "accept_calls": statistics.n_accept_calls,
+        "drafts": statistics.n_drafts,
+        "accepted_drafts": statistics.n_accepted_drafts,
+        "drafted": statistics.n_drafted,
+        "tested": statistics.n_tested,
+        "accepted": statistics.n_accepted,
+        "dropped": statistics.n_dropped,
+        "accepted_by_position": statistics.rates_by_position,
+        "mean_accepted_length": statistics.mean_accepted_length,
+        "begin_seconds": statistics.begin_seconds,
+        "draft_seconds": statistics.draft_seconds,
+        "accept_seconds": statistics.accept_seconds,
+    }
 
 
 def comparison_summary(comparison: Comparison) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.random_runs import folded, runs
-from support.traces import TraceBuilder, baseline_of, explanation
+from support.traces import TraceBuilder, baseline_of, explanation, run_config
 
 from specviz.errors import FileError
 from specviz.export.csv_tables import cell, columns_of, flatten, write_csv
@@ -31,6 +31,12 @@ STEPS = (
 )
 
 
+SOURCES = (
+    "run_id,mode,source,begin_calls,draft_calls,accept_calls,drafts,accepted_drafts,drafted,tested,"
+    "accepted,dropped,mean_accepted_length,begin_seconds,draft_seconds,accept_seconds"
+)
+
+
 def table(folder: Path, name: str) -> list[dict[str, str]]:
     with (folder / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -43,7 +49,8 @@ def exported(folder: Path, *traces: Trace) -> tuple[list[dict[str, str]], ...]:
 
 def test_the_columns_are_those_that_scripts_rely_on(tmp_path: Path) -> None:
     paths = write_csv([explanation().trace], tmp_path)
-    assert [path.name for path in paths] == ["tokens.csv", "steps.csv", "summary.csv"]
+    names = [path.name for path in paths]
+    assert names == ["tokens.csv", "steps.csv", "sources.csv", "summary.csv"]
     assert (tmp_path / "tokens.csv").read_bytes().split(b"\r\n")[0] == TOKENS.encode()
     assert (tmp_path / "steps.csv").read_bytes().split(b"\r\n")[0] == STEPS.encode()
 
@@ -218,12 +225,34 @@ def test_a_drafter_without_a_draft_is_empty(tmp_path: Path) -> None:
     assert (tokens[0]["drafter"], steps[0]["drafter"]) == ("", "ngram-mod")
 
 
+def test_a_row_for_each_run_and_source(tmp_path: Path) -> None:
+    config = run_config(sources=[DraftSource.DRAFT_SIMPLE, DraftSource.NGRAM_MOD])
+    builder = TraceBuilder(config)
+    builder.step(["a", "b"], 1, "x", drafter=DraftSource.NGRAM_MOD)
+    builder.step(["c"], 0, "y", drafter=DraftSource.NGRAM_MOD)
+    trace = builder.finish()
+    write_csv([baseline_of(trace), trace], tmp_path)
+    mod, model = table(tmp_path, "sources.csv")
+    assert (mod["run_id"], mod["mode"], mod["source"]) == ("run-1", "speculative", "ngram-mod")
+    assert [mod[name] for name in ("drafts", "drafted", "accepted")] == ["2", "3", "1"]
+    assert (mod["accepted_by_position.0"], mod["accepted_by_position.1"]) == ("0.5", "0.0")
+    assert mod["mean_accepted_length"] == "1.5"
+    assert (model["source"], model["drafts"]) == ("draft-simple", "0")
+    assert model["mean_accepted_length"] == model["accepted_by_position.0"] == ""
+    assert "sources" not in table(tmp_path, "summary.csv")[1]
+
+
+def test_the_table_of_sources_has_its_columns_without_a_source(tmp_path: Path) -> None:
+    write_csv([baseline_of(explanation().trace)], tmp_path)
+    assert (tmp_path / "sources.csv").read_bytes() == SOURCES.encode() + b"\r\n"
+
+
 # Files -------------------------------------------------------------------------------------------
 def test_a_missing_folder_is_made(tmp_path: Path) -> None:
     folder = tmp_path / "Модели" / "é ü"
     write_csv([explanation().trace], folder)
     assert sorted(path.name for path in folder.iterdir()) == [
-        "steps.csv", "summary.csv", "tokens.csv",
+        "sources.csv", "steps.csv", "summary.csv", "tokens.csv",
     ]  # fmt: skip
 
 

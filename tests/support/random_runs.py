@@ -9,6 +9,8 @@ from support.traces import DRAFT, ENVIRONMENT, TARGET, run_config
 
 from specviz.trace.config import DraftSource, Role, RunMode
 from specviz.trace.events import (
+    DraftCall,
+    DrafterBegun,
     DraftToken,
     Prefilled,
     RunEvent,
@@ -59,6 +61,8 @@ def runs(draw: st.DrawFn, max_steps: int = 8, closed: bool | None = None) -> lis
             effective={"n_ctx": 4096, "flash_attention": None, "repack": True, "p_min": 0.5},
             n_prompt=12,
             started_at="2026-01-01T12:00:00+00:00",
+            prompt_pieces=tuple(draw(st.lists(PIECES, max_size=2))),
+            reasoning_open=draw(st.booleans()),
         )
     ]
     for role in Role if mode is RunMode.SPECULATIVE else (Role.TARGET,):
@@ -69,6 +73,11 @@ def runs(draw: st.DrawFn, max_steps: int = 8, closed: bool | None = None) -> lis
                 run_id="run-1", t=books.t, role=role, n_tokens=11, n_reused=0, seconds=seconds
             )
         )
+    sources = st.lists(st.sampled_from(DraftSource), max_size=2, unique=True)
+    for source in draw(sources) if mode is RunMode.SPECULATIVE else ():
+        seconds = draw(SECONDS)
+        books.t += seconds
+        events.append(DrafterBegun(run_id="run-1", t=books.t, source=source, seconds=seconds))
     n_steps = draw(st.integers(0, max_steps))
     for index in range(n_steps):
         events.append(_step(draw, mode, books, index, last=index + 1 == n_steps))
@@ -101,6 +110,8 @@ def _step(draw: st.DrawFn, mode: RunMode, books: _Books, index: int, last: bool)
         )
     durations = [draw(SECONDS) for _ in range(5)]
     books.t += sum(durations)
+    drafter = draw(st.sampled_from(DraftSource)) if drafted else None
+    n_dropped = draw(st.integers(0, 3)) if speculative else 0
     books.committed += [token.piece for token in drafted[:n_accepted]]
     books.committed += [target.piece] if target else []
     return StepVerified(
@@ -111,8 +122,10 @@ def _step(draw: st.DrawFn, mode: RunMode, books: _Books, index: int, last: bool)
         draft=tuple(drafted),
         n_accepted=n_accepted,
         target=target,
-        drafter=draw(st.sampled_from(DraftSource)) if drafted else None,
-        n_dropped=draw(st.integers(0, 3)) if speculative else 0,
+        drafter=drafter,
+        n_dropped=n_dropped,
+        calls=_calls(draw, drafter, len(drafted), n_dropped) if speculative else (),
+        accept_seconds=durations[0] / 4 if drafted else 0.0,
         n_held=draw(st.integers(0, min(2, len(books.committed)))),
         draft_seconds=durations[0],
         verify_seconds=durations[1],
@@ -120,6 +133,20 @@ def _step(draw: st.DrawFn, mode: RunMode, books: _Books, index: int, last: bool)
         restore_seconds=durations[3],
         other_seconds=durations[4],
     )
+
+
+def _calls(
+    draw: st.DrawFn, drafter: DraftSource | None, n_draft: int, n_dropped: int
+) -> tuple[DraftCall, ...]:
+    """Who was asked in a step: one that threw its draft away, then the one that drafted.
+
+    None at all is how an older trace has it.
+    """
+    calls = [DraftCall(source=drafter, n_tokens=n_draft, n_dropped=0, seconds=0.1)] * bool(drafter)
+    if n_dropped:
+        loser = draw(st.sampled_from(DraftSource))
+        calls.insert(0, DraftCall(source=loser, n_tokens=0, n_dropped=n_dropped, seconds=0.1))
+    return tuple(calls) if draw(st.booleans()) else ()
 
 
 def _source(n_draft: int, n_accepted: int) -> TokenSource:

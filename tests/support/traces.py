@@ -22,6 +22,8 @@ from specviz.trace.config import (
     SpeculationConfig,
 )
 from specviz.trace.events import (
+    DraftCall,
+    DrafterBegun,
     DraftToken,
     Environment,
     ModelInfo,
@@ -103,6 +105,7 @@ class TraceBuilder:
         *,
         run_id: str = "run-1",
         n_prompt: int = 12,
+        n_reused: int = 0,
         prefill_seconds: float = 0.3,
     ) -> None:
         self.trace = Trace()
@@ -130,11 +133,19 @@ class TraceBuilder:
                 run_id=run_id,
                 t=self.t,
                 role=Role.TARGET,
-                n_tokens=n_prompt - 1,
-                n_reused=0,
+                n_tokens=n_prompt - 1 - n_reused,
+                n_reused=n_reused,
                 seconds=prefill_seconds,
             )
         )
+
+    def begin(self, source: DraftSource, seconds: float = 0.0) -> TraceBuilder:
+        """A draft source takes in the prompt."""
+        self.t += seconds
+        self.trace.append(
+            DrafterBegun(run_id=self.run_id, t=self.t, source=source, seconds=seconds)
+        )
+        return self
 
     def step(
         self,
@@ -151,6 +162,8 @@ class TraceBuilder:
         drafter: DraftSource | None = None,
         n_dropped: int = 0,
         n_held: int = 0,
+        calls: Sequence[DraftCall] = (),
+        accept_seconds: float = 0.0,
         draft_share: float = 0.15,
         restore_share: float = 0.0,
     ) -> TraceBuilder:
@@ -214,6 +227,8 @@ class TraceBuilder:
                 drafter=drafter,
                 n_dropped=n_dropped,
                 n_held=n_held,
+                calls=tuple(calls),
+                accept_seconds=accept_seconds,
                 draft_seconds=drafting,
                 verify_seconds=seconds - drafting - restoring - sampling - rest,
                 sample_seconds=sampling,

@@ -16,9 +16,9 @@ from specviz.trace.trace import Trace
 RUN_FIELDS = {
     "run_id", "mode", "spec_type", "effective", "stop_reason", "committed", "steps", "drafted",
     "tested", "accepted", "rejected", "dropped", "recovered", "bonus", "sampled",
-    "acceptance_rate", "mean_accepted_length", "tau", "accepted_by_position", "prefill_seconds",
-    "time_to_first_token_seconds", "decode_seconds", "tokens_per_second", "time", "text",
-    "token_ids",
+    "acceptance_rate", "mean_accepted_length", "tau", "accepted_by_position", "reasoning_tokens",
+    "prefill_tokens", "reused_tokens", "prefill_seconds", "time_to_first_token_seconds",
+    "decode_seconds", "tokens_per_second", "time", "sources", "text", "token_ids",
 }  # fmt: skip
 
 
@@ -45,6 +45,42 @@ def test_all_fields_are_there() -> None:
         "speedup", "speedup_spread", "identical", "first_divergence", "divergence", "verdict",
         "reasons",
     }  # fmt: skip
+
+
+SOURCE_FIELDS = {
+    "source", "begin_calls", "draft_calls", "accept_calls", "drafts", "accepted_drafts", "drafted",
+    "tested", "accepted", "dropped", "accepted_by_position", "mean_accepted_length",
+    "begin_seconds", "draft_seconds", "accept_seconds",
+}  # fmt: skip
+
+
+def test_each_source_has_its_fields_and_they_add_up_to_the_run() -> None:
+    config = run_config(sources=[DraftSource.DRAFT_SIMPLE, DraftSource.NGRAM_MOD])
+    builder = TraceBuilder(config)
+    builder.step(["a", "b"], 1, "x", drafter=DraftSource.NGRAM_MOD, n_dropped=3)
+    builder.step(["c"], 1, "y", drafter=DraftSource.DRAFT_SIMPLE).plain("z")
+    run = run_summary(builder.finish())
+    assert [set(source) for source in run["sources"]] == [SOURCE_FIELDS] * 2
+    assert [source["source"] for source in run["sources"]] == ["ngram-mod", "draft-simple"]
+    for name in ("drafted", "tested", "accepted", "dropped"):
+        assert sum(source[name] for source in run["sources"]) == run[name]
+
+
+def test_a_baseline_has_no_sources() -> None:
+    assert run_summary(baseline_of(explanation().trace))["sources"] == []
+
+
+def test_what_was_reused_of_the_prompt_is_told() -> None:
+    run = run_summary(TraceBuilder(n_prompt=12, n_reused=8).finish())
+    assert (run["prefill_tokens"], run["reused_tokens"]) == (3, 8)
+    assert run_summary(Trace())["prefill_tokens"] is None
+
+
+def test_reasoning_tokens_are_counted_apart_and_stay_in_the_rate() -> None:
+    trace = TraceBuilder().plain("<think>", "Hm", "</think>", "Yes", ".", seconds=0.1).finish()
+    run = run_summary(trace)
+    assert (run["reasoning_tokens"], run["committed"]) == (3, 5)
+    assert run["tokens_per_second"] == pytest.approx(10)
 
 
 def test_the_values_of_a_pair() -> None:

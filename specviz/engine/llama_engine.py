@@ -194,12 +194,22 @@ class LlamaEngine:
             self._drop(role)
             slot = self._read_weights(role, spec, repack, report, cancelled)
             self._slots[role] = slot
+        self._prepare_context(role, spec, config, speculation)
+        slot.spec = spec
+
+    def _prepare_context(
+        self,
+        role: Role,
+        spec: ModelSpec,
+        config: LoadConfig,
+        speculation: SpeculationConfig | None,
+    ) -> None:
         try:
-            self._set_up_context(slot, spec, config, speculation)
+            self._set_up_context(self._slots[role], spec, config, speculation)
         except SpecvizError as error:
             self._drop(role)
+            self._config = None
             raise _about(role, error) from None
-        slot.spec = spec
 
     def _read_weights(
         self, role: Role, spec: ModelSpec, repack: bool, report: Report, cancelled: Cancellation
@@ -348,15 +358,17 @@ class LlamaEngine:
             sampler.close()
 
     def _load_for(self, config: RunConfig, report: Report, cancelled: Cancellation) -> None:
-        """Reload where models or settings differ, or the checks of this run may go further.
+        """Reload where models or settings differ; a new context where checks may go further.
 
         The baseline gets the very context that its speculative run will use.
         """
         same = self._config == config.load and all(
             _serves(slot, slot.spec, slot.repack) for slot in self._slots.values()
         )
-        if not same or not self._reaches(config):
+        if not same:
             self._load(config.load, config.speculation, report, cancelled)
+        elif not self._reaches(config):
+            self._prepare_context(Role.TARGET, config.load.target, config.load, config.speculation)
 
     def _reaches(self, config: RunConfig) -> bool:
         target = self._slots[Role.TARGET]

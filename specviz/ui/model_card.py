@@ -48,8 +48,9 @@ class CardPhase(StrEnum):
 class CardState:
     """What a card shows. Build one with `empty_card`, `reading_card`, `ready_card`, `error_card`.
 
-    `progress` runs from 0 to 1; None while its end is not known. `n_layers` and
-    `has_reasoning_switch` are what the settings below the card depend on.
+    `progress` runs from 0 to 1; None while its end is not known. `n_layers`, `nextn_layers` and
+    `has_reasoning_switch` are what the settings below the card depend on; layers are None while
+    they are not known. `can_trim`: the model can simply forget rejected tokens.
     """
 
     phase: CardPhase
@@ -61,6 +62,8 @@ class CardState:
     hint: str = ""
     n_layers: int | None = None
     has_reasoning_switch: bool = False
+    nextn_layers: int | None = None
+    can_trim: bool = True
 
 
 def empty_card() -> CardState:
@@ -97,6 +100,8 @@ def ready_card(model: ModelFile) -> CardState:
         details=" · ".join(part for part in details if part),
         n_layers=model.n_layers,
         has_reasoning_switch=model.has_reasoning_switch,
+        nextn_layers=model.nextn_layers,
+        can_trim=model.can_trim,
     )
 
 
@@ -107,6 +112,7 @@ def scripted_card(role: Role, script: Path) -> CardState:
         path=str(script),
         name=f"Scripted {role.value}",
         details=f"plays {script.name}",
+        nextn_layers=0,
     )
 
 
@@ -127,6 +133,10 @@ _EFFECTS = {
     Role.TARGET: "The model whose answer is shown; a larger one takes longer for each step.",
     Role.DRAFT: "The small model that proposes tokens; the faster it is, the sooner drafting pays.",
 }
+_KEEPS_STATE = (
+    "Rejected tokens cannot simply be taken back in this model: its state is saved and restored "
+    "instead, which costs time. Drafting works."
+)
 _PLACEHOLDERS = {
     Role.TARGET: "The model whose answer you want",
     Role.DRAFT: "A small model with the same vocabulary",
@@ -156,6 +166,7 @@ class ModelCard(QFrame):
         self._recent: tuple[Path, ...] = ()
         self._menu: QMenu | None = None
         self._locked = False
+        self._verdict: PairVerdict | None = None
         self.setObjectName(f"{role.value}-slot")
         self.setProperty("kind", "card")
         self.setProperty("hovered", "false")
@@ -226,6 +237,7 @@ class ModelCard(QFrame):
         if state.path != self.state.path or state.phase is not CardPhase.READY:
             self.show_pair(None)
         self.state = state
+        self._show_notes()
         empty = state.phase is CardPhase.EMPTY
         self._name.setText("No file chosen" if empty else state.name)
         self._details.setText(_PLACEHOLDERS[self.role] if empty else state.details)
@@ -256,14 +268,25 @@ class ModelCard(QFrame):
 
     def show_pair(self, verdict: PairVerdict | None) -> None:
         """Show whether draft and target fit, and why not."""
+        self._verdict = verdict
         self._holders[self._chip].setVisible(verdict is not None)
-        if verdict is None:
-            self._holders[self._notes].hide()
-            return
-        set_role(self._chip, "chip" if verdict.fits else "chip-refused")
-        self._chip.setText(f"✓ {verdict.sentence}" if verdict.fits else "× does not fit the target")
-        lines = [*([] if verdict.fits else [verdict.sentence]), *verdict.notes]
-        set_role(self._notes, "small" if verdict.fits else "refusal")
+        if verdict is not None:
+            set_role(self._chip, "chip" if verdict.fits else "chip-refused")
+            self._chip.setText(
+                f"✓ {verdict.sentence}" if verdict.fits else "× does not fit the target"
+            )
+        self._show_notes()
+
+    def _show_notes(self) -> None:
+        """What else is worth knowing of the model and of the pair."""
+        lines: list[str] = []
+        if self.role is Role.TARGET and not self.state.can_trim:
+            lines.append(_KEEPS_STATE)
+        verdict = self._verdict
+        if verdict is not None:
+            lines += [*([] if verdict.fits else [verdict.sentence]), *verdict.notes]
+        refused = verdict is not None and not verdict.fits
+        set_role(self._notes, "refusal" if refused else "small")
         self._notes.setText("\n".join(lines))
         self._holders[self._notes].setVisible(bool(lines))
 

@@ -50,7 +50,8 @@ class SegmentedControl(QFrame):
             button.clicked.connect(lambda _on, value=segment.value: self._choose(value))
             self._group.addButton(button)
             self._buttons[segment.value] = button
-            layout.addWidget(button)
+            # room beyond what the words need is shared so that all have about the same padding
+            layout.addWidget(button, len(segment.label) + 4)
         self._value = segments[0].value
         self.set_value(self._value)
 

@@ -5,9 +5,12 @@ Wording and limits only; rows and layout are in setup_panel.py.
 
 from __future__ import annotations
 
-from specviz.trace.config import KV_TYPES, Switch
+from specviz.trace.config import KV_TYPES, DraftSource, Switch
+from specviz.trace.presets import NGRAM_PRESETS
 from specviz.trace.validation import LARGEST_SEED
+from specviz.ui.drafting_choice import Method
 from specviz.ui.numbers import NumberFormat
+from specviz.ui.segments import Segment
 from specviz.ui.setting_fields import Choice
 
 TOKENS_LADDER = tuple(2**power for power in range(4, 18))
@@ -19,6 +22,11 @@ P_MIN = NumberFormat(
     label="Stop drafting below", minimum=0, maximum=1, step=0.05, decimals=2, prefix="p "
 )
 N_MIN = NumberFormat(label="Shortest draft", minimum=0, maximum=511)
+MATCH = NumberFormat(label="Matching tokens", minimum=1, maximum=1024)
+COPIED = NumberFormat(label="Copied at most", minimum=1, maximum=1024)
+HITS = NumberFormat(label="Least hits", minimum=1, maximum=1024)
+SHORTEST = NumberFormat(label="Shortest draft", minimum=0, maximum=1024)
+LONGEST = NumberFormat(label="Longest draft", minimum=0, maximum=1024)
 TEMPERATURE = NumberFormat(label="Temperature", minimum=0, maximum=5, step=0.1, decimals=1)
 TOP_K = NumberFormat(label="Top-k", minimum=0, maximum=1_000_000, step=5, words={0: "off"})
 TOP_P = NumberFormat(
@@ -59,7 +67,96 @@ SWITCH_CHOICES = (
     Choice(Switch.OFF.value, "off"),
 )
 
+METHODS = (
+    Segment(
+        Method.MODEL.value,
+        "Draft model",
+        "A second, smaller model proposes tokens, or blocks that the target brings along: drafts "
+        "at nearly every step, and every drafted token costs time.",
+        "drafting-model",
+    ),
+    Segment(
+        Method.NGRAM.value,
+        "N-gram",
+        "Copies what followed the same tokens earlier in the text: costs almost no time and needs "
+        "no draft file, but drafts only where the text repeats itself.",
+        "drafting-ngram",
+    ),
+    Segment(
+        Method.BOTH.value,
+        "Both",
+        "Copies where the text repeats itself, which costs almost no time, and asks the draft "
+        "model everywhere else.",
+        "drafting-both",
+    ),
+)
+DRAFTED_BY = (
+    Choice(DraftSource.DRAFT_SIMPLE.value, "draft file", beside="draft-simple"),
+    Choice(DraftSource.DRAFT_MTP.value, "the target's MTP blocks", beside="draft-mtp"),
+)
+CUSTOM = "custom"
+"""Shown in place of a preset when the sizes are those of none."""
+
+PRESETS = tuple(Choice(preset.key, preset.name, preset.effect) for preset in NGRAM_PRESETS)
+NGRAM_METHODS = (
+    Choice(
+        DraftSource.NGRAM_SIMPLE.value,
+        "newest match",
+        "Looks for the newest place where the last tokens stood before, and copies what followed. "
+        "It keeps no notes, so every step reads the text again, which costs little.",
+        "ngram-simple",
+    ),
+    Choice(
+        DraftSource.NGRAM_MAP_K.value,
+        "noted match",
+        "Notes where tokens first stood together, and copies from there; after a rejection it "
+        "drafts no more than was accepted from that place.",
+        "ngram-map-k",
+    ),
+    Choice(
+        DraftSource.NGRAM_MAP_K4V.value,
+        "likeliest sequel",
+        "Counts up to four sequels of the same tokens, and copies only where one is at least twice "
+        "as frequent as the others together: fewer drafts, more of them accepted.",
+        "ngram-map-k4v",
+    ),
+    Choice(
+        DraftSource.NGRAM_MOD.value,
+        "token chain",
+        "Remembers which token last followed the same few tokens, and goes on so from token to "
+        "token. It finds a lot, and starts afresh when five drafts in a row go mostly wrong.",
+        "ngram-mod",
+    ),
+    Choice(
+        DraftSource.NGRAM_CACHE.value,
+        "token counts",
+        "Counts which token followed the last one to four, and drafts up to eight tokens while one "
+        "is clearly ahead. Files can bring in counts from other texts.",
+        "ngram-cache",
+    ),
+)
+
 EFFECTS = {
+    "drafted-by": "A draft file, or the blocks for tokens ahead that the target brings along: "
+    "these need no second model, and which of the two is faster shows in a run.",
+    "ngram-preset": "Sizes that suit a kind of text, all set at once: longer matches and drafts "
+    "bring more where much is copied, and cost checks where little is.",
+    "ngram-methods": "How places to copy from are found; with several methods, the first that "
+    "finds anything drafts. Looking costs next to no time, checking what was found does.",
+    "ngram-match": "So many tokens must stand as they stood before until anything is copied: fewer "
+    "find more, but more of it is rejected, which costs time.",
+    "ngram-shortest": "A draft that would be shorter is not made: higher values save checks that "
+    "would bring little, and miss short copies.",
+    "ngram-longest": "At most so many tokens are drafted per step: more bring speed in long "
+    "copies, and cost time where a copy ends early.",
+    "ngram-copied": "At most so many tokens are copied from behind a match: more bring speed in "
+    "long copies, and cost time where a copy ends early.",
+    "ngram-hits": "So often the same tokens must have been met before anything is copied: higher "
+    "values wait longer, and more of their drafts are accepted.",
+    "ngram-cache-static": "Counts from other texts, in a file that llama.cpp made for the same "
+    "vocabulary: they help to choose between sequels, so that more drafts are accepted.",
+    "ngram-cache-dynamic": "Counts from earlier answers, in a file that llama.cpp made for the "
+    "same vocabulary: asked where this text has no sequel yet, they bring more drafts.",
     "draft-tokens": "At most so many tokens are drafted per step: more can pay off when most are "
     "accepted, and cost time when they are not.",
     "p-min": "Drafting stops at the first token the draft gives a lower probability: higher values "
@@ -104,6 +201,12 @@ EFFECTS = {
     "memory makes every step slower.",
 }
 """By row key: what a setting does to speed."""
+
+NGRAMS_FIRST = "N-grams are asked first, the draft model where they find nothing."
+MTP_FIRST = "N-grams are asked first, the target's MTP blocks where they find nothing."
+NEEDS_DRAFT = "Needs a draft file. N-grams need none."
+NEEDS_DRAFT_OR_MTP = "Needs a draft file; the target's MTP blocks and n-grams need none."
+NEEDS_DRAFT_BESIDE = "Needs a draft file; n-grams alone need none."
 
 LOW_DRAFT_CACHE = (
     "Below q8_0 the draft remembers so coarsely that often only half as many of its tokens are "

@@ -22,11 +22,11 @@ from PySide6.QtGui import (
     QPalette,
     QPen,
 )
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QPushButton
 
-from specviz.ui.menus import rounded_menu
+from specviz.ui.menus import plain_menu_text, rounded_menu
 from specviz.ui.numbers import NumberFormat, Value
-from specviz.ui.plain_text import describe, set_role
+from specviz.ui.plain_text import describe, set_role, tooltip
 
 _STEPS = {
     Qt.Key.Key_Up: 1,
@@ -205,37 +205,100 @@ class NumberField(QLineEdit):
         self.updateGeometry()
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One value a choice field offers, and the word for it."""
-
-    value: str
-    word: str
-
-
-class ChoiceField(QPushButton):
-    """One of a few values. A click or Enter opens the menu; arrow keys step through.
+class ValueButton(QPushButton):
+    """A value that is shown as text and changed elsewhere: in a menu, or in a dialog.
 
     Signals:
-        value_changed(object): the user chose another value.
+        value_changed(object): the user set another value.
     """
 
     value_changed = Signal(object)
 
-    def __init__(
-        self, choices: Sequence[Choice], value: str, name: str, effect: str, object_name: str
-    ) -> None:
+    def __init__(self, name: str, effect: str, object_name: str) -> None:
         super().__init__()
-        self._words = {choice.value: choice.word for choice in choices}
-        self._value = value
+        self._name = name
         self._menu: QMenu | None = None
         self.setObjectName(object_name)
         self.setProperty("kind", "value")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAutoDefault(False)
-        self.clicked.connect(self.open_menu)
-        self._name = name
+        self.clicked.connect(self.begin_edit)
         describe(self, name, effect)
+
+    def set_wrong(self, wrong: bool) -> None:
+        """Mark the field, or no longer."""
+        set_role(self, "true" if wrong else "false", "wrong")
+
+    def begin_edit(self) -> None:
+        """Open the menu, as a click does."""
+        if self.isEnabled():
+            self.open_menu()
+
+    def open_menu(self) -> None:
+        """Open the menu below the value, ending where the value ends."""
+        menu = self.make_menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        self._menu = menu
+        corner = self.mapToGlobal(QPoint(self.width(), self.height() + 2))
+        menu.popup(corner - QPoint(menu.sizeHint().width(), 0))
+
+    def make_menu(self) -> QMenu:
+        """The menu as it is now."""
+        raise NotImplementedError
+
+    def show_text(self, text: str, spoken: str = "") -> None:
+        """Show a text; `spoken` is what assistive technology reads in its place."""
+        self.setText(plain_menu_text(text))
+        self.setAccessibleName(f"{self._name}: {spoken or text}")
+        self.updateGeometry()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        keys = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F2)
+        if event.key() in keys and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            self.begin_edit()
+        else:
+            super().keyPressEvent(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value a choice field offers, the word for it, and what it does where that needs saying.
+
+    `beside`: a second name, shown quietly at the end of the line.
+    """
+
+    value: str
+    word: str
+    effect: str = ""
+    beside: str = ""
+
+    @property
+    def explained(self) -> str:
+        """Word and effect, as a sentence of its own."""
+        return f"{self.word[0].upper()}{self.word[1:]}: {self.effect}"
+
+    def action(self, menu: QMenu) -> QAction:
+        """The choice as an entry of a menu, not yet connected."""
+        text = plain_menu_text(self.word)
+        action = QAction(f"{text}\t{self.beside}" if self.beside else text, menu, checkable=True)
+        action.setToolTip(tooltip(self.effect) or self.word)
+        action.setStatusTip(self.effect)
+        return action
+
+
+class ChoiceField(ValueButton):
+    """One of a few values. A click or Enter opens the menu; arrow keys step through.
+
+    A value that is not among the choices is shown as it is; no choice is marked then.
+    """
+
+    def __init__(
+        self, choices: Sequence[Choice], value: str, name: str, effect: str, object_name: str
+    ) -> None:
+        super().__init__(name, effect, object_name)
+        self._choices = {choice.value: choice for choice in choices}
+        self._effect = effect
+        self._value = value
         self._show()
 
     @property
@@ -247,43 +310,29 @@ class ChoiceField(QPushButton):
         self._value = value
         self._show()
 
-    def set_wrong(self, wrong: bool) -> None:
-        """Mark the field, or no longer."""
-        set_role(self, "true" if wrong else "false", "wrong")
-
-    def begin_edit(self) -> None:
-        """Open the menu, as a click does."""
-        self.open_menu()
-
-    def open_menu(self) -> None:
-        """Offer all values, the present one marked."""
-        if not self.isEnabled():
-            return
+    def make_menu(self) -> QMenu:
+        """All values, the present one marked."""
         menu = rounded_menu(self)
         menu.setProperty("checkable", "true")
         group = QActionGroup(menu)
-        for value, word in self._words.items():
-            action = QAction(word, menu, checkable=True, checked=value == self._value)
+        for value, choice in self._choices.items():
+            action = choice.action(menu)
+            action.setChecked(value == self._value)
             action.triggered.connect(lambda _on, each=value: self._take(each))
             group.addAction(action)
             menu.addAction(action)
             if value == self._value:
                 menu.setActiveAction(action)
-        menu.aboutToHide.connect(menu.deleteLater)
-        self._menu = menu
-        corner = self.mapToGlobal(QPoint(self.width(), self.height() + 2))
-        menu.popup(corner - QPoint(menu.sizeHint().width(), 0))
+        return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and not event.modifiers():
-            values = list(self._words)
+            values = list(self._choices)
             step = -1 if key == Qt.Key.Key_Up else 1
             index = values.index(self._value) + step if self._value in values else 0
             if 0 <= index < len(values):
                 self._take(values[index])
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F2) and not event.modifiers():
-            self.open_menu()
         else:
             super().keyPressEvent(event)
 
@@ -294,10 +343,13 @@ class ChoiceField(QPushButton):
         self.value_changed.emit(value)
 
     def _show(self) -> None:
-        word = self._words.get(self._value, self._value)
-        self.setText(word)
-        self.setAccessibleName(f"{self._name}: {word}")
-        self.updateGeometry()
+        choice = self._choices.get(self._value)
+        self.show_text(choice.word if choice else self._value)
+        sentences = [self._effect]
+        if choice and choice.effect:
+            sentences.append(choice.explained)
+        self.setToolTip(tooltip("\n\n".join(sentences)))
+        self.setAccessibleDescription(" ".join(sentences))
 
 
 class SwitchField(QCheckBox):
@@ -371,6 +423,3 @@ class SwitchField(QCheckBox):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(colours.color(QPalette.ColorRole.Accent), 1))
             painter.drawRoundedRect(track.adjusted(-3.5, -3.5, 3.5, 3.5), 10, 10)
-
-
-Field = NumberField | ChoiceField | SwitchField | QWidget

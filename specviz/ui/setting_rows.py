@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from specviz.ui.icons import IconLabel
 from specviz.ui.plain_text import describe, label, set_role, tooltip
-from specviz.ui.setting_fields import ChoiceField, NumberField, SwitchField
+from specviz.ui.setting_fields import NumberField, SwitchField, ValueButton
 
 ROW_HEIGHT = 27
 ROW_PADDING = 8
@@ -33,6 +33,7 @@ class Note(IntEnum):
     PROBLEM = 1
     PENDING = 2
     HINT = 3
+    ASIDE = 4
 
 
 _NOTE_ROLES = {
@@ -40,6 +41,7 @@ _NOTE_ROLES = {
     Note.PROBLEM: "error",
     Note.PENDING: "hint",
     Note.HINT: "hint",
+    Note.ASIDE: "small",
 }
 PENDING_TEXT = "applies after reload"
 
@@ -60,7 +62,7 @@ class SettingRow(QWidget):
         key: str,
         text: str,
         effect: str,
-        fields: Sequence[NumberField | ChoiceField | SwitchField | QPushButton],
+        fields: Sequence[NumberField | ValueButton | SwitchField | QPushButton],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -103,7 +105,7 @@ class SettingRow(QWidget):
         layout.addLayout(note_line)
 
     def _connect(self, field: QWidget) -> None:
-        if isinstance(field, NumberField | ChoiceField | SwitchField):
+        if isinstance(field, NumberField | ValueButton | SwitchField):
             field.value_changed.connect(lambda _value: self.changed.emit())
         if isinstance(field, NumberField):
             field.refused.connect(lambda why: self._refuse(field, why))
@@ -136,7 +138,7 @@ class SettingRow(QWidget):
         """Mark the row with what is wrong about it in combination with others."""
         self.set_note(Note.PROBLEM, text)
         for field in self.fields:
-            if isinstance(field, NumberField | ChoiceField):
+            if isinstance(field, NumberField | ValueButton):
                 field.set_wrong(bool(text))
 
     def set_pending(self, pending: bool) -> None:
@@ -147,12 +149,16 @@ class SettingRow(QWidget):
         """Advice that does not stop anything."""
         self.set_note(Note.HINT, text)
 
+    def set_aside(self, text: str) -> None:
+        """A remark that nobody has to act on."""
+        self.set_note(Note.ASIDE, text)
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """A click beside the value is meant for the value."""
         if event.button() == Qt.MouseButton.LeftButton and self.fields:
             if self.rect().contains(event.position().toPoint()):
                 field = self.fields[0]
-                if isinstance(field, NumberField | ChoiceField | SwitchField):
+                if isinstance(field, NumberField | ValueButton | SwitchField):
                     field.begin_edit()
                 elif isinstance(field, QPushButton):
                     field.click()

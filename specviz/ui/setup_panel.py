@@ -31,14 +31,15 @@ from specviz.trace.config import (
     RunConfig,
     RunMode,
     SamplingConfig,
-    SpeculationConfig,
     Switch,
 )
 from specviz.trace.validation import problems
 from specviz.ui import figures
 from specviz.ui import setting_catalogue as catalogue
+from specviz.ui.drafting_choice import Slots
+from specviz.ui.drafting_section import DraftingSection
 from specviz.ui.icons import IconButton
-from specviz.ui.model_card import CardState, ModelCard
+from specviz.ui.model_card import CardPhase, CardState, ModelCard
 from specviz.ui.numbers import NumberFormat, Value
 from specviz.ui.plain_text import describe, label, tooltip
 from specviz.ui.setting_fields import ChoiceField, NumberField, SwitchField
@@ -226,10 +227,12 @@ class SetupPanel(QScrollArea):
     def _build_drafting(self) -> None:
         self._folded: dict[str, tuple[str, ...]] = {}
         self._section("Drafting", 10)
-        self._layout.addSpacing(3)
-        self._n_max = self._number("draft-tokens", catalogue.N_MAX)
-        self._p_min = self._number("p-min", catalogue.P_MIN)
-        self._n_min = self._number("n-min", catalogue.N_MIN)
+        self._layout.addSpacing(4)
+        self._drafting = DraftingSection()
+        self._layout.addWidget(self._drafting)
+        self._drafting.changed.connect(self._on_changed)
+        self._drafting.validity_changed.connect(self.validity_changed)
+        self.rows |= self._drafting.rows
 
     def _build_sampling(self) -> None:
         self._section("Sampling", 11)
@@ -330,6 +333,7 @@ class SetupPanel(QScrollArea):
         self.cards[role].show_state(state)
         self._layers[role].set_number(catalogue.layers(state.n_layers))
         self._show_rows()
+        self._show_slots()
 
     def show_pair(self, verdict: PairVerdict | None) -> None:
         """Show whether the draft fits the target."""
@@ -356,7 +360,23 @@ class SetupPanel(QScrollArea):
     def set_path(self, role: Role, path: Path | str | None) -> None:
         """The file of a slot, for `config`; None empties it."""
         self._paths[role] = "" if path is None else str(path)
+        self._show_slots()
+
+    def _show_slots(self) -> None:
+        """Tell the drafting rows what there is to draft with."""
+        self._drafting.set_slots(
+            Slots(
+                has_target=self._is_filled(Role.TARGET),
+                has_draft=self._is_filled(Role.DRAFT),
+                nextn_layers=self.cards[Role.TARGET].state.nextn_layers,
+            )
+        )
         self._check()
+
+    def _is_filled(self, role: Role) -> bool:
+        """A file that is still being read counts: nothing shall flicker until it is there."""
+        reading_or_ready = (CardPhase.READING, CardPhase.READY)
+        return bool(self._paths[role]) or self.cards[role].state.phase in reading_or_ready
 
     def set_mode(self, mode: RunMode) -> None:
         """The mode of the next run; drafting rows rest in a baseline run."""
@@ -392,6 +412,7 @@ class SetupPanel(QScrollArea):
         for row in self.rows.values():
             for field in row.fields:
                 field.setEnabled(not locked)
+        self._drafting.set_locked(locked)
         self._memory.setEnabled(True)
         self._reuse.setEnabled(not locked)
 
@@ -416,7 +437,7 @@ class SetupPanel(QScrollArea):
                 min_p=_real(self._min_p.value),
                 seed=None if self._seed.value is None else _whole(self._seed.value),
             ),
-            speculation=self._speculation(),
+            speculation=self._drafting.speculation(self._base.speculation),
         )
 
     def _load_config(self) -> LoadConfig:
@@ -439,28 +460,16 @@ class SetupPanel(QScrollArea):
             type_v=self._kv[role]["v"].value,
         )
 
-    def _speculation(self) -> SpeculationConfig:
-        return replace(
-            self._base.speculation,
-            n_max=_whole(self._n_max.value),
-            n_min=_whole(self._n_min.value),
-            p_min=_real(self._p_min.value),
-        )
-
     def apply_config(self, config: RunConfig) -> None:
         """Show another configuration without announcing it; cards are told apart by `show_card`."""
         self._base = config
         self._mode = config.mode
-        load, sampling, speculation = config.load, config.sampling, config.speculation
+        load, sampling = config.load, config.sampling
         for role, spec in ((Role.TARGET, load.target), (Role.DRAFT, load.draft)):
             self._apply_model(role, spec)
-        self._n_max.set_number(
-            replace(catalogue.N_MAX, maximum=max(load.n_batch - 1, 1), minimum=1)
-        )
+        self._show_slots()
+        self._drafting.apply(config.speculation, load.n_batch)
         for field, value in (
-            (self._n_max, speculation.n_max),
-            (self._n_min, speculation.n_min),
-            (self._p_min, speculation.p_min),
             (self._temperature, sampling.temperature),
             (self._top_k, sampling.top_k),
             (self._top_p, sampling.top_p),
@@ -500,16 +509,7 @@ class SetupPanel(QScrollArea):
 
     def _check(self) -> None:
         """Mark rows whose values do not go together, and give advice."""
-        n_min, n_max = _whole(self._n_min.value), _whole(self._n_max.value)
-        clash = n_min > n_max
-        self.rows["draft-tokens"].set_problem(
-            f"The maximum of {n_max} is below the shortest draft of {n_min}." if clash else ""
-        )
-        self.rows["n-min"].set_problem(
-            f"No draft can have {n_min} tokens, so every draft would be thrown away."
-            if clash
-            else ""
-        )
+        self._drafting.check(self.config().speculation)
         self._check_caches()
         self.rows["system-prompt"].set_hint(
             catalogue.RAW_WITHOUT_SYSTEM if self._raw.value and self._system.text.strip() else ""
@@ -559,22 +559,25 @@ class SetupPanel(QScrollArea):
         for fold, keys in self._folded.items():
             if wrong is not None and wrong.key in keys:
                 self.folds[fold].set_unfolded(True)
-        row = wrong or self.rows["draft-tokens"]
-        self.ensureWidgetVisible(row)
-        row.fields[0].setFocus(Qt.FocusReason.ShortcutFocusReason)
+        field = wrong.fields[0] if wrong else self._drafting.first_field()
+        self.ensureWidgetVisible(field)
+        field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def sizeHint(self) -> QSize:
         return QSize(LEFT_PANEL_WIDTH - 1, 600)
 
     def state(self) -> dict[str, Any]:
-        """What is remembered of the panel itself: which folds are open."""
-        return {key: fold.unfolded for key, fold in self.folds.items()}
+        """What is remembered of the panel itself: open folds, and what the user picked."""
+        folds = {key: fold.unfolded for key, fold in self.folds.items()}
+        return {**folds, "drafting": self._drafting.state()}
 
     def restore_state(self, state: object) -> None:
         """Take up a remembered state; anything odd in it is ignored."""
         if isinstance(state, dict):
             for key, fold in self.folds.items():
                 fold.set_unfolded(state.get(key) is True)
+            self._drafting.restore_state(state.get("drafting"))
+            self._check()
 
 
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}

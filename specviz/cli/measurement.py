@@ -123,7 +123,9 @@ class Measurement:
                 async for message in messages:
                     self._notice(message)
         if not self.interrupted:
-            check_files(demo.target, demo.draft)
+            config = self._request.configs[-1]
+            draft = demo.draft if config.load.draft is not None else None
+            check_files(demo.target, draft, config.speculation.sources)
 
     def _notice(self, message: Message) -> None:
         match message:

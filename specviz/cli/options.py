@@ -1,14 +1,10 @@
-"""The options of `specviz run`, by llama.cpp's names, and the configuration they come to.
-
-Old llama.cpp names are accepted where their meaning is clear; each leaves a note naming today's.
-"""
+"""The options of `specviz run`, by llama.cpp's names, and the configuration they come to."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from specviz.cli.arguments import (
     ArgumentParser,
@@ -19,7 +15,7 @@ from specviz.cli.arguments import (
     seed,
     whole_number,
 )
-from specviz.errors import SettingError
+from specviz.cli.drafting_options import add_drafting, speculation_config
 from specviz.trace.config import (
     KV_TYPES,
     DraftSource,
@@ -29,35 +25,8 @@ from specviz.trace.config import (
     RunConfig,
     RunMode,
     SamplingConfig,
-    SpeculationConfig,
     Switch,
 )
-
-NO_DRAFTING = "none"
-
-OLD_NAMES = {
-    "--draft": "--spec-draft-n-max",
-    "--draft-n": "--spec-draft-n-max",
-    "--draft-max": "--spec-draft-n-max",
-    "--draft-min": "--spec-draft-n-min",
-    "--draft-n-min": "--spec-draft-n-min",
-}
-"""Names that llama.cpp has removed, and today's."""
-
-
-class _OldName(argparse.Action):
-    """Stores like its successor and remembers that the old name was used."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        setattr(namespace, self.dest, values)
-        old = option_string or ""
-        namespace.notes = [*namespace.notes, f"{old} is now called {OLD_NAMES[old]}."]
 
 
 def run_parser() -> ArgumentParser:
@@ -74,10 +43,9 @@ def run_parser() -> ArgumentParser:
             "\nbe read, 5 the engine died, 130 interrupted"
         ),
     )
-    parser.set_defaults(notes=[])
     _add_models(parser)
     _add_prompt(parser)
-    _add_drafting(parser)
+    add_drafting(parser)
     _add_sampling(parser)
     _add_runtime(parser)
     _add_output(parser)
@@ -135,51 +103,6 @@ def _add_prompt(parser: ArgumentParser) -> None:
         metavar="TEXT",
         help="end the answer before this text; may be given several times",
     )
-
-
-def _add_drafting(parser: ArgumentParser) -> None:
-    default = SpeculationConfig()
-    group = parser.add_argument_group("drafting")
-    group.add_argument(
-        "--spec-type",
-        metavar="LIST",
-        help="drafting methods, separated by commas: draft-simple, or none "
-        "(default: draft-simple with a draft model)",
-    )
-    group.add_argument(
-        "--spec-draft-n-max",
-        dest="n_max",
-        type=whole_number,
-        default=default.n_max,
-        metavar="N",
-        help=f"draft tokens per step at most (default {default.n_max})",
-    )
-    group.add_argument(
-        "--spec-draft-n-min",
-        dest="n_min",
-        type=whole_number,
-        default=default.n_min,
-        metavar="N",
-        help=f"shorter drafts are thrown away unchecked (default {default.n_min})",
-    )
-    group.add_argument(
-        "--spec-draft-p-min",
-        "--draft-p-min",
-        dest="p_min",
-        type=number,
-        default=default.p_min,
-        metavar="P",
-        help=f"drafting stops at a less probable token (default {default.p_min:g})",
-    )
-    for old, new in OLD_NAMES.items():
-        group.add_argument(
-            old,
-            action=_OldName,
-            dest="n_max" if new.endswith("n-max") else "n_min",
-            type=whole_number,
-            default=argparse.SUPPRESS,
-            help=argparse.SUPPRESS,
-        )
 
 
 def _add_sampling(parser: ArgumentParser) -> None:
@@ -287,31 +210,6 @@ def _add_output(parser: ArgumentParser) -> None:
     )
 
 
-def drafting_methods(text: str | None, has_draft: bool) -> tuple[DraftSource, ...]:
-    """The methods that `--spec-type` names, in order of precedence; empty for a baseline alone.
-
-    Raises SettingError for unknown names and for those that this version cannot do.
-    """
-    if text is None:
-        return (DraftSource.DRAFT_SIMPLE,) if has_draft else ()
-    names = [name.strip() for name in text.split(",")]
-    known = [source.value for source in DraftSource]
-    for name in names:
-        if name != NO_DRAFTING and name not in known:
-            raise SettingError(
-                f"There is no drafting method {name or 'without a name'}.",
-                f"--spec-type takes {NO_DRAFTING} and {', '.join(known)}.",
-            )
-        if name.startswith("ngram"):
-            raise SettingError(
-                f"{name} drafts from n-grams, and this version drafts with a draft model only.",
-                "Give a draft with -md, and --spec-type draft-simple.",
-            )
-    if DraftSource.DRAFT_SIMPLE.value in names and not has_draft:
-        raise SettingError("draft-simple needs a draft model.", "Give one with -md.")
-    return tuple(source for source in DraftSource if source.value in names)
-
-
 def messages(system: str | None, prompt: str) -> tuple[Message, ...]:
     """The turns that the target is shown."""
     turns = [Message(role="system", text=system)] if system else []
@@ -368,7 +266,5 @@ def run_config(
             min_p=values.min_p,
             seed=chosen_seed,
         ),
-        speculation=SpeculationConfig(
-            sources=tuple(sources), n_max=values.n_max, n_min=values.n_min, p_min=values.p_min
-        ),
+        speculation=speculation_config(values, sources),
     )

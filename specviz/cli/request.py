@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.cli import options
+from specviz.cli import drafting_options, options
 from specviz.errors import FileError, PairError, SettingError
 from specviz.export.atomic import make_folder
 from specviz.models.compatibility import check_pair
 from specviz.models.demo_pair import DemoPair, find_demo_pair
-from specviz.models.model_file import FileKind, inspect_model
+from specviz.models.model_file import FileKind, ModelFile, inspect_model
 from specviz.trace.config import DraftSource, Message, RunConfig, RunMode
 from specviz.trace.storage import SUFFIX, cannot_write, reason_of
 from specviz.trace.validation import LARGEST_SEED, problems
@@ -54,8 +54,6 @@ def read_request(argv: Sequence[str], note: Note) -> Request:
     Raises SettingError, FileError or PairError.
     """
     values = options.run_parser().parse_args(argv)
-    for sentence in values.notes:
-        note(sentence)
     if values.repeat < 1:
         raise SettingError(
             f"{values.repeat} repeats leave nothing to do.", "--repeat takes 1 or more."
@@ -64,17 +62,23 @@ def read_request(argv: Sequence[str], note: Note) -> Request:
         raise SettingError("A draft model needs a target.", "Give one with -m.")
     is_demo = values.model is None and values.engine is None
     has_draft = values.draft is not None or values.engine is not None or is_demo
-    sources = options.drafting_methods(values.spec_type, has_draft)
+    sources = drafting_options.drafting_methods(values, has_draft)
+    drafting_options.take_old_names(values, sources)
+    for sentence in (*values.notes, *drafting_options.unused_options(values, sources)):
+        note(sentence)
     demo = _demo_pair() if is_demo else None
-    target, draft = _paths(values, demo, bool(sources))
+    target, draft = _paths(values, demo, sources)
     turns = options.messages(values.system_prompt, _prompt(values))
     configs = _configs(values, sources, turns, target, draft)
     _check(configs)
     _check_outputs(values)
-    if not sources and values.spec_type is None:
-        note("No draft model is given (-md), so only the baseline runs.")
-    if values.engine is None and demo is None:
-        configs = _configs(values, sources, turns, *check_files(target, draft))
+    if DraftSource.NGRAM_CACHE in sources:
+        _check_caches(values)
+    if demo is not None:
+        # the target may still have to be made; what it is made from has the same blocks
+        check_mtp(inspect_model(demo.source), sources)
+    elif values.engine is None:
+        configs = _configs(values, sources, turns, *check_files(target, draft, sources))
     return Request(
         configs=configs,
         repeat=values.repeat,
@@ -87,14 +91,18 @@ def read_request(argv: Sequence[str], note: Note) -> Request:
     )
 
 
-def check_files(target: Path, draft: Path | None) -> tuple[Path, Path | None]:
-    """Refuse files that cannot serve, before any weights are read: FileError or PairError.
+def check_files(
+    target: Path, draft: Path | None, sources: Collection[DraftSource]
+) -> tuple[Path, Path | None]:
+    """Refuse files that cannot serve, before any weights are read: FileError, PairError
+    or SettingError.
 
     Returns the files to load: any part of a split model stands for its first.
     """
     target_file = inspect_model(target)
     if target_file.kind is not FileKind.MODEL:
         raise FileError(f"{target.name} cannot be the target: {_sentence(target_file.explanation)}")
+    check_mtp(target_file, sources)
     if draft is None:
         return target_file.path, None
     draft_file = inspect_model(draft)
@@ -105,6 +113,16 @@ def check_files(target: Path, draft: Path | None) -> tuple[Path, Path | None]:
             _sentence("; ".join(verdict.notes)),
         )
     return target_file.path, draft_file.path
+
+
+def check_mtp(target: ModelFile, sources: Collection[DraftSource]) -> None:
+    """Refuse draft-mtp for a target that brings nothing for it: SettingError."""
+    if DraftSource.DRAFT_MTP in sources and not target.nextn_layers:
+        raise SettingError(
+            f"{target.path.name} has no next-token (MTP) blocks, so draft-mtp has nothing to draft "
+            "with.",
+            "Choose another method with --spec-type; ngram-mod works with every target.",
+        )
 
 
 def _sentence(words: str) -> str:
@@ -122,12 +140,14 @@ def _demo_pair() -> DemoPair:
 
 
 def _paths(
-    values: argparse.Namespace, demo: DemoPair | None, drafting: bool
+    values: argparse.Namespace, demo: DemoPair | None, sources: Collection[DraftSource]
 ) -> tuple[Path, Path | None]:
+    """Target and draft; a draft that no method uses is not loaded."""
+    target = values.model or values.engine
+    draft = values.draft or values.engine
     if demo is not None:
-        return demo.target, demo.draft if drafting else None
-    target, draft = values.model or values.engine, values.draft or values.engine
-    return target, draft if drafting else None
+        target, draft = demo.target, demo.draft
+    return target, draft if DraftSource.DRAFT_SIMPLE in sources else None
 
 
 def _configs(
@@ -142,7 +162,7 @@ def _configs(
     if not modes:
         raise SettingError(
             "Nothing is left to run: no baseline, and no drafting.",
-            "Leave out --no-baseline, or give a draft model with -md.",
+            "Leave out --no-baseline, or name a drafting method with --spec-type.",
         )
     load = options.load_config(values, target, draft)
     drawn = secrets.randbelow(LARGEST_SEED + 1)
@@ -186,6 +206,18 @@ def _check(configs: Sequence[RunConfig]) -> None:
     found = problems(configs[-1])
     if found:
         raise SettingError(found[0], " ".join(found[1:]))
+
+
+def _check_caches(values: argparse.Namespace) -> None:
+    """Find out before weights are read that counts of n-grams could not be."""
+    for path in (values.lookup_cache_static, values.lookup_cache_dynamic):
+        if path is None:
+            continue
+        try:
+            with path.open("rb"):
+                pass
+        except OSError as error:
+            raise FileError(f"{path} cannot be read: {reason_of(error)}.") from None
 
 
 def _check_outputs(values: argparse.Namespace) -> None:

@@ -14,7 +14,10 @@ from specviz.export.csv_tables import write_csv
 from specviz.export.summary_json import summary_text
 from specviz.trace import metrics
 from specviz.trace.config import RunMode
+from specviz.trace.events import TokenSource
 from specviz.trace.trace import Trace
+
+ACCEPTED = TokenSource.ACCEPTED
 
 
 def execute(argv: Sequence[str]) -> int:
@@ -49,7 +52,9 @@ def _report(request: Request, measurement: Measurement) -> None:
         sys.stdout.write(summary_text(traces, comparison))
     elif traces:
         lines = summary_table.summary_lines(traces, comparison)
-        sys.stdout.write("\n".join([*([] if request.quiet else [""]), *lines]) + "\n")
+        if not request.quiet:
+            lines = ["", *lines, *summary_table.source_lines(traces)]
+        sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
     if request.csv is not None and traces:
         write_csv(traces, request.csv, comparison)
@@ -123,9 +128,11 @@ def _progress_of(trace: Trace) -> str:
 
 def _legend(trace: Trace) -> str:
     counts = trace.counts
-    parts = [
-        f"{style}{source.value}{terminal.RESET} {n}"
+    copied = sum(token.copied_from is not None for token in trace.tokens)
+    entries = [
+        (source.value, style, getattr(counts, source.value) - copied * (source is ACCEPTED))
         for source, style in terminal.STYLES.items()
-        if (n := getattr(counts, source.value))
     ]
+    entries.insert(1, ("copied", terminal.COPIED, copied))
+    parts = [f"{style}{word}{terminal.RESET} {n}" for word, style, n in entries if n]
     return f"{terminal.QUIET}tokens:{terminal.RESET} " + "  ".join(parts)

@@ -9,6 +9,8 @@ from specviz.trace import metrics
 from specviz.trace.comparison import Comparison, Divergence, Verdict
 from specviz.trace.config import RunMode
 from specviz.trace.events import StopReason
+from specviz.trace.reasoning import reasoning_of
+from specviz.trace.sources import source_statistics, statistics_line
 from specviz.trace.trace import Trace
 
 UNDEFINED = "–"
@@ -23,6 +25,13 @@ STOP_REASONS = {
 
 Cell = Callable[[Trace], str]
 
+REASONING, REUSED = "of these reasoning", "prompt tokens reused"
+_SELDOM: dict[str, Callable[[Trace], bool]] = {
+    REASONING: lambda run: reasoning_of(run).n_tokens > 0,
+    REUSED: lambda run: bool(metrics.reused_tokens(run)),
+}
+"""Rows that are only there when a run has use for them."""
+
 
 def summary_lines(traces: Sequence[Trace], comparison: Comparison | None) -> list[str]:
     """Everything worth reading about the runs; of repeated runs the one of median speed."""
@@ -31,6 +40,13 @@ def summary_lines(traces: Sequence[Trace], comparison: Comparison | None) -> lis
     if comparison is not None:
         lines += [*verdict_lines(comparison), lossless_line(comparison, shown[0], shown[1]), ""]
     return lines + _table(shown, comparison is not None or shown[0].counts.drafted > 0)
+
+
+def source_lines(traces: Sequence[Trace]) -> list[str]:
+    """What each draft source did in the run shown, as llama.cpp logs it, behind an empty line."""
+    run = _median_run(traces, RunMode.SPECULATIVE)
+    lines = [statistics_line(source) for source in source_statistics(run)] if run else []
+    return ["", *lines] if lines else []
 
 
 def verdict_lines(comparison: Comparison) -> list[str]:
@@ -75,7 +91,7 @@ def _median_run(traces: Sequence[Trace], mode: RunMode) -> Trace | None:
 
 
 def _table(runs: Sequence[Trace], with_drafts: bool) -> list[str]:
-    rows: list[tuple[str, Cell]] = [*_SPEED]
+    rows = [row for row in _SPEED if row[0] not in _SELDOM or any(map(_SELDOM[row[0]], runs))]
     if with_drafts:
         rows += _DRAFTS
     rows += _TIME
@@ -131,6 +147,13 @@ def _dropped(trace: Trace) -> str:
     return str(trace.counts.dropped) if trace.mode is RunMode.SPECULATIVE else UNDEFINED
 
 
+def _reused(trace: Trace) -> str:
+    reused, evaluated = metrics.reused_tokens(trace), metrics.prefill_tokens(trace)
+    if reused is None or evaluated is None:
+        return UNDEFINED
+    return f"{reused} of {reused + evaluated}"
+
+
 def _share(part: Callable[[metrics.TimeShares], float]) -> Cell:
     def cell(trace: Trace) -> str:
         shares = metrics.time_shares(trace)
@@ -143,9 +166,11 @@ def _share(part: Callable[[metrics.TimeShares], float]) -> Cell:
 _SPEED: tuple[tuple[str, Cell], ...] = (
     ("tokens/s", lambda run: _number(metrics.tokens_per_second(run), 1)),
     ("tokens", lambda run: str(run.counts.committed)),
+    (REASONING, lambda run: str(reasoning_of(run).n_tokens)),
     ("ended by", _stop),
     ("time to first token", lambda run: seconds(metrics.time_to_first_token(run))),
     ("prefill", lambda run: seconds(metrics.prefill_seconds(run))),
+    (REUSED, _reused),
     ("decode", lambda run: seconds(metrics.decode_seconds(run) if run.steps else None)),
     ("verify steps", lambda run: str(run.counts.steps)),
     ("tokens per step", lambda run: _number(metrics.tau(run), 2)),

@@ -12,7 +12,7 @@ import sys
 from typing import TextIO
 
 from specviz.trace.events import TokenSource
-from specviz.trace.trace import Trace
+from specviz.trace.trace import Token, Trace
 
 _SIGNS = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
@@ -28,6 +28,9 @@ STYLES = {
     TokenSource.SAMPLED: "",
 }
 """Green and underlined, amber and bold, blue, plain: the window's colours, as far as they go."""
+
+COPIED = "\x1b[32;3;4m"
+"""Accepted, and copied from earlier text: italic as well, or reversed where there is no italic."""
 
 BOLD, QUIET, RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
@@ -47,6 +50,11 @@ def prepare_streams() -> None:
             reconfigure(errors="replace")
         else:
             reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def style_of(token: Token) -> str:
+    """The style of a committed token."""
+    return STYLES[token.source] if token.copied_from is None else COPIED
 
 
 def takes_colour(stream: TextIO) -> bool:
@@ -85,7 +93,7 @@ class AnswerPrinter:
         """Print what is new in `trace` and may be shown."""
         self._finish_last(trace)
         for token in trace.tokens[self._n_printed : trace.n_shown]:
-            self._write(token.text, STYLES[token.source])
+            self._write(token.text, style_of(token))
             self._n_printed += 1
             self._n_last = len(token.text)
         self._out.flush()
@@ -101,7 +109,7 @@ class AnswerPrinter:
         """An unfinished character at the end of the run is added to the last token's text."""
         if 0 < self._n_printed <= len(trace.tokens):
             token = trace.tokens[self._n_printed - 1]
-            self._write(token.text[self._n_last :], STYLES[token.source])
+            self._write(token.text[self._n_last :], style_of(token))
             self._n_last = len(token.text)
 
     def _write(self, text: str, style: str) -> None:

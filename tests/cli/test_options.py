@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from support.scripts import write_script
-from support.tiny_gguf import make_vocabulary, write_llama
+from support.tiny_gguf import make_vocabulary, write_llama, write_qwen35
 
 from specviz.cli import options
+from specviz.cli.drafting_options import take_old_names
 from specviz.cli.request import read_request
 from specviz.errors import FileError, PairError, SettingError
+from specviz.models.demo_pair import DemoPair
 from specviz.trace.config import DraftSource, RunConfig, RunMode, Switch
 
 
@@ -24,6 +26,7 @@ def config_of(*arguments: str) -> RunConfig:
     load = options.load_config(values, Path("t.gguf"), Path("d.gguf"))
     turns = options.messages(values.system_prompt, values.prompt or "Hi")
     sources = [DraftSource.DRAFT_SIMPLE]
+    take_old_names(values, sources)
     return options.run_config(values, RunMode.SPECULATIVE, load, turns, sources, 5)
 
 
@@ -82,38 +85,15 @@ def test_a_prompt_is_taken_word_for_word() -> None:
     assert config_of("-p", r"a\n {{b}}").prompt == r"a\n {{b}}"
 
 
-@pytest.mark.parametrize(
-    ("text", "has_draft", "sources"),
-    [
-        (None, True, ["draft-simple"]), (None, False, []), ("none", True, []), ("none", False, []),
-        ("draft-simple", True, ["draft-simple"]), ("none,draft-simple", True, ["draft-simple"]),
-        ("draft-simple, draft-simple", True, ["draft-simple"]),
-    ],
-)  # fmt: skip
-def test_drafting_methods(text: str | None, has_draft: bool, sources: list[str]) -> None:
-    assert [s.value for s in options.drafting_methods(text, has_draft)] == sources
-
-
-def test_draft_simple_needs_a_draft() -> None:
-    with pytest.raises(SettingError, match="needs a draft model"):
-        options.drafting_methods("draft-simple", has_draft=False)
-
-
-def test_old_names_note_their_successors() -> None:
-    values = parsed("--draft-max", "4", "--spec-draft-n-max", "6", "--draft-min", "1")
-    assert values.n_max == 6
-    assert [note.split()[0] for note in values.notes] == ["--draft-max", "--draft-min"]
-    assert parsed().notes == []
-
-
 # Requests ----------------------------------------------------------------------------------------
-def test_a_target_alone_runs_as_baseline_and_says_so(tmp_path: Path) -> None:
+def test_a_target_alone_drafts_from_ngrams(tmp_path: Path) -> None:
     notes: list[str] = []
     target = write_llama(tmp_path / "t.gguf")
-    request = read_request(["-m", str(target), "-p", "Hi"], notes.append)
-    assert [config.mode for config in request.configs] == [RunMode.BASELINE]
-    assert request.configs[0].load.draft is None
-    assert notes == ["No draft model is given (-md), so only the baseline runs."]
+    base, spec = read_request(["-m", str(target), "-p", "Hi"], notes.append).configs
+    assert (base.mode, spec.mode) == (RunMode.BASELINE, RunMode.SPECULATIVE)
+    assert spec.speculation.sources == (DraftSource.NGRAM_MOD,)
+    assert spec.load.draft is None
+    assert notes == []
 
 
 def test_a_pair_runs_both_ways_on_one_load(tmp_path: Path) -> None:
@@ -134,6 +114,58 @@ def test_a_draft_that_is_not_used_is_not_loaded(tmp_path: Path) -> None:
         ["-m", target, "-md", "gone.gguf", "--spec-type", "none", "-p", "Hi"], lambda _: None
     )
     assert request.configs[0].load.draft is None
+
+
+def test_a_draft_beside_ngrams_is_not_loaded_and_that_is_said(tmp_path: Path) -> None:
+    notes: list[str] = []
+    target = str(write_llama(tmp_path / "t.gguf"))
+    arguments = ["-m", target, "-md", "gone.gguf", "--spec-type", "ngram-mod,ngram-simple"]
+    request = read_request([*arguments, "-p", "Hi"], notes.append)
+    assert request.configs[-1].load.draft is None
+    assert notes == ["The draft model is not loaded: ngram-simple and ngram-mod draft without one."]
+
+
+def test_mtp_needs_a_target_that_has_the_blocks(tmp_path: Path) -> None:
+    target = str(write_llama(tmp_path / "t.gguf"))
+    with pytest.raises(SettingError, match=r"t\.gguf has no next-token \(MTP\) blocks") as caught:
+        read_request(["-m", target, "--spec-type", "draft-mtp", "-p", "Hi"], lambda _: None)
+    assert caught.value.exit_code == 2
+
+
+def test_mtp_needs_no_draft_file(tmp_path: Path) -> None:
+    target = write_qwen35(tmp_path / "t.gguf", mtp=1)
+    request = read_request(
+        ["-m", str(target), "--spec-type", "draft-mtp", "-p", "Hi"], lambda _: None
+    )
+    assert request.configs[-1].speculation.sources == (DraftSource.DRAFT_MTP,)
+    assert request.configs[-1].load.draft is None
+
+
+def test_the_demo_pair_drafts_with_its_draft_unless_ngrams_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, draft = write_llama(tmp_path / "s.gguf"), write_llama(tmp_path / "d.gguf")
+    pair = DemoPair(source=source, target=tmp_path / "t.gguf", draft=draft, prepared=False)
+    monkeypatch.setattr("specviz.cli.request.find_demo_pair", lambda: pair)
+    config = read_request(["-p", "Hi"], lambda _: None).configs[-1]
+    assert config.speculation.sources == (DraftSource.DRAFT_SIMPLE,)
+    assert config.load.draft is not None
+    ngrams = read_request(["-p", "Hi", "--spec-type", "ngram-mod"], lambda _: None).configs[-1]
+    assert ngrams.speculation.sources == (DraftSource.NGRAM_MOD,)
+    assert ngrams.load.draft is None
+    with pytest.raises(SettingError, match="no next-token"):
+        read_request(["-p", "Hi", "--spec-type", "draft-mtp"], lambda _: None)
+
+
+def test_counts_that_cannot_be_read_are_found_before_weights_are(tmp_path: Path) -> None:
+    target = str(write_llama(tmp_path / "t.gguf"))
+    arguments = ["-m", target, "-p", "Hi", "--spec-type", "ngram-cache"]
+    counts = tmp_path / "counts.bin"
+    counts.write_bytes(b"")
+    cache = read_request([*arguments, "-lcs", str(counts)], lambda _: None)
+    assert cache.configs[-1].speculation.ngram_cache.static_path == str(counts)
+    with pytest.raises(FileError, match=r"gone\.bin cannot be read: no such file"):
+        read_request([*arguments, "-lcd", "gone.bin"], lambda _: None)
 
 
 def test_any_part_stands_for_the_model(tmp_path: Path) -> None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from hypothesis import given
 from support.random_runs import folded, runs
-from support.traces import TraceBuilder, baseline_of, explanation
+from support.traces import TraceBuilder, baseline_of, explanation, run_config
 
-from specviz.cli.summary_table import lossless_line, summary_lines, verdict_lines
+from specviz.cli.summary_table import (
+    lossless_line,
+    source_lines,
+    summary_lines,
+    verdict_lines,
+)
 from specviz.trace.comparison import Comparison, Divergence, Verdict, compare, compare_repeated
+from specviz.trace.config import DraftSource, RunMode
 from specviz.trace.events import RunEvent, StopReason
 
 
@@ -91,6 +97,39 @@ def test_undefined_is_a_dash() -> None:
     assert any(line.startswith("tokens/s") and line.endswith("–") for line in lines)
     text = "\n".join(lines)
     assert "nan" not in text and "inf" not in text and "None" not in text
+
+
+def row_of(lines: list[str], label: str) -> list[str]:
+    found = [line.removeprefix(label).split("  ") for line in lines if line.startswith(label)]
+    return [text.strip() for cells in found for text in cells if text.strip()]
+
+
+def test_what_was_reused_of_the_prompt_stands_beside_the_prefill() -> None:
+    base, spec = (
+        TraceBuilder(run_config(mode), n_reused=n).plain("a").finish()
+        for mode, n in zip(RunMode, (0, 8), strict=True)
+    )
+    lines = summary_lines([base, spec], None)
+    assert row_of(lines, "prompt tokens reused") == ["0 of 11", "8 of 11"]
+    assert row_of(summary_lines([base], None), "prompt tokens reused") == []
+
+
+def test_reasoning_is_counted_beside_the_tokens_it_is_part_of() -> None:
+    trace = TraceBuilder().plain("<think>", "Hm", "</think>", "Yes").finish()
+    lines = summary_lines([trace], None)
+    assert row_of(lines, "of these reasoning") == ["3"]
+    assert row_of(lines, "tokens   ") == ["4"]
+    assert row_of(summary_lines([explanation().trace], None), "of these reasoning") == []
+
+
+def test_each_source_has_a_line_as_llama_cpp_writes_it() -> None:
+    config = run_config(sources=[DraftSource.DRAFT_SIMPLE, DraftSource.NGRAM_MOD])
+    trace = TraceBuilder(config).step(["a"], 1, "b", drafter=DraftSource.NGRAM_MOD).finish()
+    empty, mod, model = source_lines([baseline_of(trace), trace])
+    assert empty == ""
+    assert mod.startswith("statistics        ngram-mod: #calls(b,g,a) = ")
+    assert model.startswith("statistics     draft-simple: #calls(b,g,a) = ")
+    assert source_lines([baseline_of(trace)]) == []
 
 
 @given(runs())

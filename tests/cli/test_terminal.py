@@ -56,12 +56,20 @@ def test_colours_change_nothing_but_colour(events: list[RunEvent]) -> None:
         printer.show(folded(events))
         printer.end()
     text = coloured.getvalue()
-    for style in ("\x1b[32;4m", "\x1b[33;1m", "\x1b[94m", "\x1b[0m"):
+    styles = ("\x1b[32;4m", "\x1b[32;3;4m", "\x1b[33;1m", "\x1b[94m")
+    for style in (*styles, "\x1b[0m"):
         text = text.replace(style, "")
     assert text == plain.getvalue()
-    assert coloured.getvalue().count("\x1b[0m") == sum(
-        coloured.getvalue().count(style) for style in ("\x1b[32;4m", "\x1b[33;1m", "\x1b[94m")
-    )
+    n_styled = sum(coloured.getvalue().count(style) for style in styles)
+    assert coloured.getvalue().count("\x1b[0m") == n_styled
+
+
+def test_copies_look_like_accepted_tokens_with_a_mark_of_their_own() -> None:
+    out = io.StringIO()
+    printer = AnswerPrinter(out, colour=True)
+    printer.show(TraceBuilder().step(["drafted"], 1).step(["copied"], 1, copied_from=3).trace)
+    printer.end()
+    assert out.getvalue() == ("\x1b[32;4mdrafted\x1b[0m\x1b[32;3;4mcopied\x1b[0m\n")
 
 
 def test_held_tokens_wait_for_the_end() -> None:

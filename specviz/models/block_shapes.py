@@ -14,6 +14,10 @@ from specviz.models.gguf_header import MetadataValue
 from specviz.models.model_file import ModelFile, number_of
 
 _EVERY_FEW_ATTEND = frozenset({"minimax-01", "qwen35", "qwen35moe", "qwen3next", "qwen4exp"})
+_KEEP_OLDER_STATES = frozenset({
+    "bailingmoe3", "deepseek4", "glm5-next", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h",
+    "nemotron_h_moe", "qwen35", "qwen35moe", "qwen4exp",
+})  # fmt: skip
 _PLAIN_FEED_FORWARD_BLOCKS = frozenset({"nemotron_h", "nemotron_h_moe"})
 _SHARED_FROM = {"gemma3n": 20}  # blocks with a cache of their own, where it is not in the file
 
@@ -67,6 +71,11 @@ def block_shapes(model: ModelFile) -> list[BlockShape]:
         )
         for block in range(entries.n_layers)
     ]
+
+
+def keeps_older_states(model: ModelFile) -> bool:
+    """Whether llama.cpp keeps older versions of this model's state on request (`n_rs_seq`)."""
+    return model.info.architecture in _KEEP_OLDER_STATES
 
 
 def _block_kinds(entries: Entries) -> tuple[list[bool], list[bool]]:

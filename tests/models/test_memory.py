@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,22 @@ from support.tiny_gguf import write_llama
 
 from specviz.models.block_shapes import block_shapes
 from specviz.models.memory import (
+    STATE_BUDGET,
     MemoryEstimate,
     context_size,
     estimate_memory,
+    older_states,
     recurrent_state_bytes,
 )
 from specviz.models.model_file import ModelFile, inspect_model
-from specviz.trace.config import LoadConfig, ModelSpec, Switch
+from specviz.trace.config import (
+    DraftSource,
+    LoadConfig,
+    ModelSpec,
+    RunMode,
+    SpeculationConfig,
+    Switch,
+)
 
 GGML_TYPES = {"f32": 0, "f16": 1, "q8_0": 8, "q4_0": 2}
 
@@ -225,3 +236,77 @@ def test_the_estimate_is_close_to_the_engines_report(
     total = report["weights"] + report["kv"] + report["compute"]
     assert estimate.total == pytest.approx(total, rel=0.15)
     assert inspect_model(path).info.n_params == report["n_params"]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("writer", "options", "source", "n_max", "n_states"),
+    [
+        ("write_qwen35", {"mtp": 1}, DraftSource.DRAFT_MTP, 3, 4),
+        ("write_qwen35moe", {"mtp": 1, "n_embd": 256}, DraftSource.DRAFT_MTP, 20, 9),
+        ("write_qwen3next", {"mtp": 1}, DraftSource.DRAFT_MTP, 3, 1),
+        ("write_lfm2", {}, DraftSource.DRAFT_SIMPLE, 5, 6),
+        ("write_nemotron_h", {}, DraftSource.DRAFT_SIMPLE, 2, 3),
+        ("write_mamba", {}, DraftSource.DRAFT_SIMPLE, 3, 1),
+        ("write_llama", {}, DraftSource.DRAFT_SIMPLE, 3, 1),
+    ],
+)
+def test_what_drafting_sets_aside_is_counted(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    writer: str,
+    options: dict[str, Any],
+    source: DraftSource,
+    n_max: int,
+    n_states: int,
+) -> None:
+    """Held against what the library logs while the engine itself sets up the run."""
+    from support.equality import exact_load, raw_run, run
+
+    from specviz.engine.llama_engine import LlamaEngine
+
+    target = getattr(tiny_gguf, writer)(tmp_path / "target.gguf", **options)
+    draft = None
+    if source is DraftSource.DRAFT_SIMPLE:
+        draft = tiny_gguf.write_qwen35(tmp_path / "draft.gguf")
+    config = exact_load(target, draft, n_batch=512)
+    speculation = SpeculationConfig(sources=(source,), n_max=n_max)
+    engine = LlamaEngine(safe_mode=True)
+    capfd.readouterr()
+    mode = RunMode.SPECULATIVE
+    trace = run(engine, raw_run(mode, config, max_tokens=2, speculation=speculation))
+    engine.unload()
+    sizes = buffer_sizes(capfd.readouterr().err)
+    target_file = inspect_model(target)
+    estimate = estimate_memory(
+        config, target_file, inspect_model(draft) if draft else None, speculation
+    )
+    assert estimate.target_kv + estimate.draft_kv == pytest.approx(
+        sizes["KV"] + sizes["RS"], abs=30_000
+    )
+    compute = sizes["compute"] + sizes["output"]
+    assert estimate.compute == pytest.approx(compute, rel=0.3)
+    assert trace.started is not None
+    assert trace.started.effective["n_rs_seq"] == n_states - 1
+    assert older_states(target_file, speculation, config.n_batch) == n_states - 1
+
+
+def buffer_sizes(log: str) -> dict[str, float]:
+    """Bytes by kind of buffer, from the library's log."""
+    sizes: dict[str, float] = defaultdict(float)
+    for name, mebibytes in re.findall(r"(\w+) buffer size =\s*([\d.]+) MiB", log):
+        sizes[name] += float(mebibytes) * 2**20
+    return sizes
+
+
+def test_large_states_are_kept_as_often_as_the_budget_allows(tmp_path: Path) -> None:
+    sizes = {"qwen35.ssm.state_size": 2048, "qwen35.ssm.inner_size": 4096}
+    model = inspect_model(tiny_gguf.write_qwen35(tmp_path / "a.gguf", metadata=sizes))
+    state = recurrent_state_bytes(model)
+    assert state > STATE_BUDGET // 8
+    long = SpeculationConfig(n_max=16)
+    assert older_states(model, long, 512) == STATE_BUDGET // state < 8
+    assert older_states(model, replace(long, n_max=1), 512) == 1
+    assert older_states(model, None, 512) == 0
+    one, more = (estimate_memory(load_config(), model, None, s) for s in (None, long))
+    assert more.target_kv - one.target_kv == STATE_BUDGET // state * state

@@ -140,7 +140,8 @@ class DraftingChoice:
         slots = self.slots
         if slots.has_draft or not slots.has_target or self.drafted_by is DraftSource.DRAFT_MTP:
             return Method.MODEL
-        return Method.NGRAM
+        # a target that is still being read may turn out to have MTP blocks
+        return self.method if slots.nextn_layers is None else Method.NGRAM
 
     def _settle_drafted_by(self) -> None:
         slots = self.slots

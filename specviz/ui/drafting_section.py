@@ -53,6 +53,7 @@ class DraftingSection(QWidget):
         self.setObjectName("drafting")
         self.rows: dict[str, SettingRow] = {}
         self._choice = DraftingChoice()
+        self._base = SpeculationConfig()
         self._n_batch = 0
         self._groups: dict[DraftSource, QLabel] = {}
         self._layout = QVBoxLayout(self)
@@ -187,7 +188,7 @@ class DraftingSection(QWidget):
 
     def apply(self, speculation: SpeculationConfig, n_batch: int) -> None:
         """Show other values without announcing it; the check has `n_batch` rows at most."""
-        self._n_batch = n_batch
+        self._base, self._n_batch = speculation, n_batch
         self._choice.take(speculation.sources)
         self._n_max.set_number(replace(catalogue.N_MAX, maximum=max(n_batch - 1, 1)))
         for field, value in (
@@ -214,15 +215,12 @@ class DraftingSection(QWidget):
         fields["longest"].set_value(mod.n_max)
 
     # ---- configuration --------------------------------------------------------------------------
-    def speculation(self, base: SpeculationConfig) -> SpeculationConfig:
-        """What the rows say; what has no row is as in `base`."""
-        sizes = {
-            field: self._sizes(source, checks.sizes_of(base, source))
-            for source, field in NGRAM_SIZES.items()
-        }
+    def speculation(self) -> SpeculationConfig:
+        """What the rows say; what has no row is as it was applied."""
+        sizes = {field: self._sizes(source) for source, field in NGRAM_SIZES.items()}
         mod = self._numbers[DraftSource.NGRAM_MOD]
         return replace(
-            base,
+            self._base,
             sources=self._choice.sources,
             n_max=_whole(self._n_max.value),
             n_min=_whole(self._n_min.value),
@@ -238,17 +236,17 @@ class DraftingSection(QWidget):
             **sizes,
         )
 
-    def _sizes(self, source: DraftSource, base: NgramSizes) -> NgramSizes:
-        fields = self._numbers[source]
-        hits = _whole(fields["hits"].value) if "hits" in fields else base.min_hits
+    def _sizes(self, source: DraftSource) -> NgramSizes:
+        fields, applied = self._numbers[source], checks.sizes_of(self._base, source)
         return NgramSizes(
             size_n=_whole(fields["match"].value),
             size_m=_whole(fields["copied"].value),
-            min_hits=hits,
+            min_hits=_whole(fields["hits"].value) if "hits" in fields else applied.min_hits,
         )
 
-    def check(self, speculation: SpeculationConfig) -> None:
+    def check(self) -> None:
         """Mark rows whose values do not go together, advise, and name the preset."""
+        speculation = self.speculation()
         problems = checks.row_problems(speculation, self._n_batch)
         advice = checks.row_advice(speculation)
         for key, row in self.rows.items():
@@ -322,7 +320,8 @@ class DraftingSection(QWidget):
 
     def _on_preset(self) -> None:
         preset = next(each for each in NGRAM_PRESETS if each.key == self._preset.value)
-        self._show_sizes(preset.applied_to(SpeculationConfig()))
+        self._base = preset.applied_to(self._base)
+        self._show_sizes(self._base)
 
     # ---- remembering ----------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:

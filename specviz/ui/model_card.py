@@ -249,7 +249,6 @@ class ModelCard(QFrame):
         path = state.path or "No file chosen"
         self.setToolTip(tooltip(f"{path}\n{_EFFECTS[self.role]}"))
         self.setAccessibleName(f"{self.role.value.capitalize()}: {self._spoken()}")
-        self.setAccessibleDescription(_EFFECTS[self.role])
 
     def _show_progress(self, state: CardState) -> None:
         reading = state.phase is CardPhase.READING
@@ -289,6 +288,7 @@ class ModelCard(QFrame):
         set_role(self._notes, "refusal" if refused else "small")
         self._notes.setText("\n".join(lines))
         self._holders[self._notes].setVisible(bool(lines))
+        self.setAccessibleDescription(" ".join([_EFFECTS[self.role], *lines]))
 
     def set_pending(self, pending: bool) -> None:
         """Say that this file is not the loaded one yet."""

@@ -333,7 +333,8 @@ class SetupPanel(QScrollArea):
         self.cards[role].show_state(state)
         self._layers[role].set_number(catalogue.layers(state.n_layers))
         self._show_rows()
-        self._show_slots()
+        self._tell_slots()
+        self._check()
 
     def show_pair(self, verdict: PairVerdict | None) -> None:
         """Show whether the draft fits the target."""
@@ -360,9 +361,10 @@ class SetupPanel(QScrollArea):
     def set_path(self, role: Role, path: Path | str | None) -> None:
         """The file of a slot, for `config`; None empties it."""
         self._paths[role] = "" if path is None else str(path)
-        self._show_slots()
+        self._tell_slots()
+        self._check()
 
-    def _show_slots(self) -> None:
+    def _tell_slots(self) -> None:
         """Tell the drafting rows what there is to draft with."""
         self._drafting.set_slots(
             Slots(
@@ -371,7 +373,6 @@ class SetupPanel(QScrollArea):
                 nextn_layers=self.cards[Role.TARGET].state.nextn_layers,
             )
         )
-        self._check()
 
     def _is_filled(self, role: Role) -> bool:
         """A file that is still being read counts: nothing shall flicker until it is there."""
@@ -437,7 +438,7 @@ class SetupPanel(QScrollArea):
                 min_p=_real(self._min_p.value),
                 seed=None if self._seed.value is None else _whole(self._seed.value),
             ),
-            speculation=self._drafting.speculation(self._base.speculation),
+            speculation=self._drafting.speculation(),
         )
 
     def _load_config(self) -> LoadConfig:
@@ -467,7 +468,7 @@ class SetupPanel(QScrollArea):
         load, sampling = config.load, config.sampling
         for role, spec in ((Role.TARGET, load.target), (Role.DRAFT, load.draft)):
             self._apply_model(role, spec)
-        self._show_slots()
+        self._tell_slots()
         self._drafting.apply(config.speculation, load.n_batch)
         for field, value in (
             (self._temperature, sampling.temperature),
@@ -509,7 +510,7 @@ class SetupPanel(QScrollArea):
 
     def _check(self) -> None:
         """Mark rows whose values do not go together, and give advice."""
-        self._drafting.check(self.config().speculation)
+        self._drafting.check()
         self._check_caches()
         self.rows["system-prompt"].set_hint(
             catalogue.RAW_WITHOUT_SYSTEM if self._raw.value and self._system.text.strip() else ""

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QWidget
 from support.shell import READY_DRAFT, READY_TARGET, Heard, verdict
 from support.tiny_gguf import write_llama
 
-from specviz.models.model_file import inspect_model
+from specviz.models.model_file import FileKind, inspect_model
 from specviz.trace.config import Role
 from specviz.ui.model_card import ModelCard, error_card, reading_card, ready_card
 from specviz.ui.plain_text import ElidedLabel
@@ -103,6 +103,37 @@ def test_an_error_says_what_happened_and_what_to_do(card):
     assert message.isVisible()
     assert message.text() == "The file is cut off. Download it again."
     assert message.property("role") == "error"
+
+
+@pytest.mark.parametrize("architecture", ["gemma4-assistant", "eagle3", "dflash", "dspark"])
+def test_a_draft_head_is_named_and_what_to_do_instead(card, tmp_path, architecture):
+    path = write_llama(tmp_path / "head.gguf", metadata={"general.architecture": architecture})
+    head = inspect_model(path)
+    assert head.kind is not FileKind.MODEL
+    card.show_state(error_card(path, head.explanation))
+    said = part(card, "message").text()
+    assert "hidden states" in said and "ordinary small model" in said
+    assert part(card, "message").isVisible() and said in card.accessibleName()
+
+
+def test_a_target_that_cannot_simply_forget_says_what_that_means(qtbot, dressed):
+    target = ModelCard(Role.TARGET)
+    qtbot.addWidget(target)
+    target.show()
+    notes = target.findChild(QLabel, "target-notes")
+    target.show_state(replace(READY_TARGET, can_trim=False))
+    assert notes.isVisible() and notes.property("role") == "small"
+    assert "costs time" in notes.text() and notes.text().endswith("Drafting works.")
+    assert notes.text() in target.accessibleDescription()
+    target.show_state(replace(READY_TARGET, path="/models/other.gguf"))
+    assert not notes.isVisible() and "Drafting works" not in target.accessibleDescription()
+
+
+def test_a_file_tells_its_card_what_it_can_do(tmp_path):
+    state = ready_card(inspect_model(write_llama(tmp_path / "tiny.gguf")))
+    assert state.can_trim and state.nextn_layers == 0
+    hybrid = write_llama(tmp_path / "hybrid.gguf", metadata={"general.architecture": "qwen35"})
+    assert not ready_card(inspect_model(hybrid)).can_trim
 
 
 def test_long_names_lose_their_middle_and_keep_their_ends(card):

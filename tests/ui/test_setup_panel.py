@@ -19,6 +19,9 @@ from specviz.trace.config import (
     LoadConfig,
     Message,
     ModelSpec,
+    NgramCacheConfig,
+    NgramModConfig,
+    NgramSizes,
     Role,
     RunConfig,
     RunMode,
@@ -26,6 +29,7 @@ from specviz.trace.config import (
     SpeculationConfig,
     Switch,
 )
+from specviz.ui.drafting_choice import MODELS, NGRAMS
 from specviz.ui.figures import THIN
 from specviz.ui.model_card import empty_card
 from specviz.ui.setup_panel import START_CONFIG, SetupPanel, stop_lines, stop_texts
@@ -81,6 +85,14 @@ def specs(path):
     )
 
 
+sizes = st.builds(
+    NgramSizes,
+    size_n=st.integers(1, 1024),
+    size_m=st.integers(1, 1024),
+    min_hits=st.integers(1, 1024),
+)
+
+
 @given(
     config=st.builds(
         RunConfig,
@@ -107,9 +119,26 @@ def specs(path):
         ),
         speculation=st.builds(
             SpeculationConfig,
+            sources=st.tuples(st.sets(st.sampled_from(NGRAMS)), st.none() | st.sampled_from(MODELS))
+            .filter(any)
+            .map(lambda some: tuple(s for s in DraftSource if s in some[0] or s is some[1])),
             n_max=st.integers(1, 64),
             n_min=st.integers(0, 64),
             p_min=st.floats(0, 1),
+            ngram_simple=sizes,
+            ngram_map_k=sizes,
+            ngram_map_k4v=sizes,
+            ngram_mod=st.builds(
+                NgramModConfig,
+                n_match=st.integers(1, 1024),
+                n_min=st.integers(0, 1024),
+                n_max=st.integers(0, 1024),
+            ),
+            ngram_cache=st.builds(
+                NgramCacheConfig,
+                static_path=st.none() | st.just("/c/static.lcs"),
+                dynamic_path=st.none() | st.just("/c/dynamic.lcd"),
+            ),
         ),
     )
 )

@@ -13,6 +13,7 @@ from statistics import median
 
 from specviz.trace import metrics
 from specviz.trace.config import RunConfig, RunMode, SamplingConfig, SpeculationConfig
+from specviz.trace.reasons import explain, never_ran
 from specviz.trace.trace import Trace
 
 NOISE = 0.05
@@ -249,35 +250,17 @@ def _verdict(baseline: Trace, speculative: Trace, speedup: float | None) -> Verd
 
 
 def _reasons(baseline: Trace, speculative: Trace, verdict: Verdict) -> list[str]:
-    counts, base = speculative.counts, baseline.counts
     if verdict is Verdict.SPECULATION_NEVER_RAN:
-        if counts.drafted:
-            return [
-                f"All {counts.drafted} drafted tokens were thrown away unchecked, so the draft "
-                "only cost time."
-            ]
-        return ["Not a single token was drafted, so both runs did the same work."]
-    reasons: list[str] = []
+        return never_ran(speculative)
     if verdict is Verdict.NOT_MEASURED:
-        shortest = min(counts.committed, base.committed)
+        shortest = min(speculative.counts.committed, baseline.counts.committed)
         if not speculative.incomplete and shortest < SHORTEST_MEASURED:
-            reasons.append("The answer is too short for a speed worth quoting.")
-        return reasons
+            return ["The answer is too short for a speed worth quoting."]
+        return []
+    reasons = explain(baseline, speculative, is_faster=verdict is Verdict.FASTER)
     if verdict is Verdict.OUTPUT_REPEATING:
         period = repeating_period([token.token_id for token in speculative.tokens])
-        reasons.append(
-            f"The output is repeating (period {period}); acceptance is not meaningful here."
+        reasons.insert(
+            0, f"The output is repeating (period {period}); acceptance is not meaningful here."
         )
-    step = metrics.ratio(base.verify_seconds + base.sample_seconds, base.steps)
-    check = metrics.ratio(counts.verify_seconds, counts.steps)
-    if step and check:
-        width = counts.tested / counts.steps + 1
-        sentence = f"A check of {width:.1f} tokens on average costs {check / step:.2f} target steps"
-        per_token = metrics.ratio(counts.draft_seconds, counts.drafted)
-        if per_token and counts.draft_seconds > 0:
-            sentence += f", drafting a token {per_token / step:.2f}"
-        reasons.append(sentence + ".")
-    per_step = metrics.tau(speculative)
-    if per_step is not None:
-        reasons.append(f"Each step yields {per_step:.2f} tokens.")
     return reasons

@@ -251,7 +251,8 @@ def _verdict(baseline: Trace, speculative: Trace, speedup: float | None) -> Verd
 
 def _reasons(baseline: Trace, speculative: Trace, verdict: Verdict) -> list[str]:
     if verdict is Verdict.SPECULATION_NEVER_RAN:
-        return never_ran(speculative)
+        same = [] if speculative.counts.dropped else ["Both runs did the same work."]
+        return [*never_ran(speculative), *same]
     if verdict is Verdict.NOT_MEASURED:
         shortest = min(speculative.counts.committed, baseline.counts.committed)
         if not speculative.incomplete and shortest < SHORTEST_MEASURED:

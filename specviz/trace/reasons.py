@@ -49,7 +49,7 @@ def never_ran(speculative: Trace) -> list[str]:
         return [f"All {dropped} drafted tokens were thrown away unchecked{_too_short(ngrams)}."]
     n_searches = max((source.n_draft_calls for source in ngrams), default=0)
     if n_searches == 0 or len(ngrams) < len(sources) or speculative.started is None:
-        return ["Not a single token was drafted, so both runs did the same work."]
+        return ["Not a single token was drafted."]
     return _no_matches(n_searches, speculative.started.config.speculation, ngrams)
 
 

@@ -12,6 +12,8 @@ from specviz.trace import metrics
 from specviz.trace.comparison import Comparison, Divergence, Verdict
 from specviz.trace.config import RunMode
 from specviz.trace.events import StopReason
+from specviz.trace.reasons import never_ran
+from specviz.trace.sources import NGRAM_SOURCES, sources_in_use
 from specviz.trace.trace import Trace
 from specviz.ui import figures
 from specviz.ui.pieces import visible
@@ -85,9 +87,18 @@ def running(trace: Trace, baseline: Trace | None) -> Words:
     first = [*_against(baseline), *_acceptance(trace)]
     counts = trace.counts
     rest = [_say("Running with drafts: ", n, " so far. The verdict comes at the end.")]
-    if counts.steps >= 8 and counts.drafted == 0:
-        rest.insert(0, _say("Nothing has been drafted so far."))
+    if counts.steps >= 8 and counts.tested == 0:
+        rest.insert(0, _say(_nothing_yet(trace)))
     return Words(headline, Tone.QUIET, _joined(first), tuple(rest))
+
+
+def _nothing_yet(trace: Trace) -> str:
+    if trace.counts.drafted:
+        return "So far every draft was too short, and thrown away."
+    sources = sources_in_use(trace.started.config) if trace.started else ()
+    if sources and NGRAM_SOURCES.issuperset(sources):
+        return "Nothing to copy has been found so far."
+    return "Nothing has been drafted so far."
 
 
 def _against(baseline: Trace | None) -> list[Parts]:
@@ -162,8 +173,9 @@ def _alone(trace: Trace) -> Words:
 
 def _without_baseline(trace: Trace) -> Words:
     rest = _stopped(trace)
-    if trace.counts.drafted == 0 and trace.counts.steps:
-        return Words(_NEVER_RAN, Tone.FLAT, _say("Not a single token was drafted."), tuple(rest))
+    if trace.counts.tested == 0 and trace.counts.steps:
+        first, *others = [_say(reason) for reason in never_ran(trace)]
+        return Words(_NEVER_RAN, Tone.FLAT, first, (*rest, *others))
     rest.append(_say("Without a baseline there is nothing to measure the gain against."))
     return Words(
         figures.speed(metrics.tokens_per_second(trace)),
@@ -223,7 +235,9 @@ def _reasons(speculative: Trace, comparison: Comparison) -> list[str]:
     per_step = metrics.tau(speculative)
     # the first line has it already
     said = "" if per_step is None else f"Each step yields {per_step:.2f} tokens."
-    return [reason for reason in comparison.reasons if reason != said]
+    return [
+        reason.replace(" %", f"{figures.THIN}%") for reason in comparison.reasons if reason != said
+    ]
 
 
 def _spread(comparison: Comparison) -> list[Parts]:

@@ -8,7 +8,8 @@ from PySide6.QtGui import QGuiApplication
 from support.traces import TraceBuilder, baseline_of, explanation, long_run, run_config
 
 from specviz.trace.comparison import compare
-from specviz.trace.events import StopReason
+from specviz.trace.config import DraftSource
+from specviz.trace.events import DraftCall, StopReason
 from specviz.ui.figures import THIN
 from specviz.ui.theme import DARK, LIGHT
 from specviz.ui.verdict_bar import HEIGHT, VerdictBar
@@ -130,6 +131,46 @@ def test_while_running_there_is_no_judgement(bar):
 def test_a_run_without_drafts_says_so_early(bar):
     bar.show_running(TraceBuilder().plain(*"abcdefghij").trace)
     assert "Nothing has been drafted so far." in bar.text()
+
+
+def ngram_builder() -> TraceBuilder:
+    return TraceBuilder(run_config(sources=[DraftSource.NGRAM_MOD]))
+
+
+def test_while_nothing_matches_it_says_that_nothing_was_found(bar):
+    bar.show_running(ngram_builder().plain(*"abcdefghij").trace)
+    assert "Nothing to copy has been found so far." in bar.text()
+    builder = ngram_builder()
+    for piece in "abcdefghij":
+        builder.step(target=piece, n_dropped=2)
+    bar.show_running(builder.trace)
+    assert "So far every draft was too short, and thrown away." in bar.text()
+
+
+def test_no_matches_are_the_reason_why_speculation_never_ran(bar):
+    builder = ngram_builder()
+    call = DraftCall(source=DraftSource.NGRAM_MOD, n_tokens=0, n_dropped=0, seconds=0.0)
+    for piece in "abcdefghij":
+        builder.step(target=piece, calls=[call])
+    speculative = builder.finish()
+    text = show(bar, baseline_of(speculative), speculative)
+    assert text.startswith("speculation never ran\n")
+    assert "No matches: the text was searched 10 times for the last 6 tokens" in text
+    bar.show_result(None, speculative, None)
+    assert "No matches: the text was searched 10 times" in bar.text()
+    assert "both runs" not in bar.text().lower()
+
+
+def test_matches_that_do_not_pay_are_the_reason_why_it_is_slower(bar):
+    builder = ngram_builder()
+    for i in range(20):
+        draft = [f" {i}.{j}" for j in range(12)]
+        builder.step(draft, 1, f" t{i}", copied_from=2, seconds=0.5, restore_share=0.3)
+    speculative = builder.finish()
+    text = show(bar, baseline_of(speculative, seconds=0.1), speculative)
+    assert text.startswith("0.40× slower")
+    assert "Saving and restoring the target's state takes 30\u202f% of the time" in text
+    assert "Something to copy was found in 20 of 20 steps, but checking it is too dear" in text
 
 
 def test_the_baseline_alone(bar):

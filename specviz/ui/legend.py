@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QToolTip, QWidget
 
 from specviz.trace import metrics
+from specviz.trace.sources import MODEL_SOURCES, NGRAM_SOURCES, sources_in_use
 from specviz.trace.trace import Trace
 from specviz.ui import figures
 from specviz.ui.answer import SOURCE_WORDS
@@ -43,9 +44,9 @@ class Entry:
     n: int | None
 
     def label(self, short: int) -> str:
-        """With its count; `short` 1 leaves words out except of the first, 2 of all."""
-        is_first = self.style is Style.ACCEPTED
-        words = self.short if short > (1 if is_first else 0) else self.words
+        """With its count; `short` 1 leaves words out except of what drafts gave, 2 of all."""
+        is_drafted = self.style in (Style.ACCEPTED, Style.COPIED)
+        words = self.short if short > (1 if is_drafted else 0) else self.words
         return words if self.n is None else f"{words} {figures.count(self.n)}"
 
 
@@ -121,6 +122,7 @@ class Legend(QWidget):
         self.setAccessibleName("Legend")
         self._palette = DARK
         self._trace: Trace | None = None
+        self._baseline: Trace | None = None
         self._seen: tuple[int, bool] | None = None
         self._entries: list[Entry] = []
         self._right = ""
@@ -138,6 +140,7 @@ class Legend(QWidget):
 
     def show_traces(self, baseline: Trace | None, speculative: Trace | None) -> None:
         """Count the tokens of the run whose answer is shown."""
+        self._baseline = baseline if speculative is not None else None
         self.show_trace(speculative if speculative is not None else baseline)
 
     def show_trace(self, trace: Trace | None) -> None:
@@ -229,28 +232,47 @@ class Legend(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent):
-            for box, entry in self._boxes:
-                if box.contains(event.pos()):
-                    QToolTip.showText(event.globalPos(), SOURCE_WORDS[entry.style], self)
-                    return True
+            text = self.tooltip(event.pos().toPointF())
+            if text:
+                QToolTip.showText(event.globalPos(), text, self)
+                return True
         return super().event(event)
+
+    def tooltip(self, at: QPointF) -> str:
+        """What there is to say of the place under the mouse."""
+        for box, entry in self._boxes:
+            if box.contains(at):
+                return SOURCE_WORDS[entry.style]
+        if self._trace is None or at.x() <= self._toggle.geometry().right():
+            return ""
+        return first_token_words(self._trace, self._baseline)
 
 
 def _entries(trace: Trace | None) -> list[Entry]:
     counts = trace.counts if trace is not None else None
     copied = _n_copied(trace)
     accepted = None if counts is None else counts.accepted - copied
+    copies, models = _drafts_by(trace)
     entries = [
-        Entry(Style.ACCEPTED, "accepted from the draft", "accepted", accepted),
         Entry(
             Style.RECOVERED, "corrected", "corrected", None if counts is None else counts.recovered
         ),
         Entry(Style.BONUS, "bonus", "bonus", None if counts is None else counts.bonus),
         Entry(Style.PLAIN, "target alone", "target", None if counts is None else counts.sampled),
     ]
-    if copied:
-        entries.insert(1, Entry(Style.COPIED, "accepted copy", "copied", copied))
+    # entries stay from the first step to the last, so that nothing moves while text streams
+    if copies or copied:
+        entries.insert(0, Entry(Style.COPIED, "accepted copy", "copied", copied))
+    if models or accepted:
+        entries.insert(0, Entry(Style.ACCEPTED, "accepted from the draft", "accepted", accepted))
     return entries
+
+
+def _drafts_by(trace: Trace | None) -> tuple[bool, bool]:
+    """Whether the run drafts by copying, and by a model; what is not known counts as a model."""
+    sources = sources_in_use(trace.started.config) if trace and trace.started else ()
+    copies = not NGRAM_SOURCES.isdisjoint(sources)
+    return copies, not copies or not MODEL_SOURCES.isdisjoint(sources)
 
 
 def _n_copied(trace: Trace | None) -> int:
@@ -262,5 +284,40 @@ def _n_copied(trace: Trace | None) -> int:
 def _summary(trace: Trace | None) -> str:
     if trace is None or not trace.tokens:
         return ""
-    first = figures.seconds(metrics.time_to_first_token(trace))
-    return f"{figures.counted(len(trace.tokens), 'token')} · first {first}"
+    first = f"first {figures.seconds(metrics.time_to_first_token(trace))}"
+    reused, evaluated = metrics.reused_tokens(trace), metrics.prefill_tokens(trace)
+    if reused and evaluated is not None:
+        # without these words it would read like the time of a whole prompt
+        first += ", prompt kept" if evaluated * 10 <= reused else ", prompt partly kept"
+    return f"{figures.counted(len(trace.tokens), 'token')} · {first}"
+
+
+def first_token_words(trace: Trace, baseline: Trace | None = None) -> str:
+    """What the time to the first token is made of, and how it compares to the baseline's."""
+    if not trace.tokens:
+        return ""
+    words = [
+        f"The first token came {figures.seconds(metrics.time_to_first_token(trace))} after the "
+        f"start of the run. {_prompt_words(trace)}"
+    ]
+    if baseline is not None and baseline.tokens:
+        theirs = figures.seconds(metrics.time_to_first_token(baseline))
+        words.append(f"In the baseline it came after {theirs}. {_prompt_words(baseline)}")
+        if metrics.reused_tokens(trace) != metrics.reused_tokens(baseline):
+            words.append("So the two times cannot be compared; tokens per second can.")
+    return "\n".join(words)
+
+
+def _prompt_words(trace: Trace) -> str:
+    reused, evaluated = metrics.reused_tokens(trace), metrics.prefill_tokens(trace)
+    if reused is None or evaluated is None:
+        return ""
+    whole = figures.counted(reused + evaluated, "prompt token")
+    if not reused:
+        return f"All {whole} were read for it."
+    if not evaluated:
+        return f"All {whole} were still in memory from before."
+    return (
+        f"Of {whole}, {figures.count(reused)} were still in memory from before, and "
+        f"{figures.count(evaluated)} read for it."
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import Qt
-from support.traces import TraceBuilder, baseline_of, explanation
+from PySide6.QtCore import QPointF, Qt
+from support.traces import TraceBuilder, baseline_of, explanation, run_config
 
+from specviz.trace.config import DraftSource, RunMode
 from specviz.ui.figures import THIN
 from specviz.ui.legend import Legend
 from specviz.ui.theme import DARK, LIGHT
@@ -50,6 +51,57 @@ def test_copies_have_an_entry_of_their_own(legend):
     legend.show_trace(builder.finish())
     assert counted(legend)[Style.COPIED] == 1
     assert counted(legend)[Style.ACCEPTED] == 0
+
+
+def test_a_run_that_only_copies_has_its_entry_from_the_start(legend):
+    builder = TraceBuilder(run_config(sources=[DraftSource.NGRAM_MOD]))
+    legend.show_trace(builder.trace)
+    before = [entry.style for entry in legend.entries]
+    assert before == [Style.COPIED, Style.RECOVERED, Style.BONUS, Style.PLAIN]
+    builder.step([" a", " b"], 2, " c", copied_from=3)
+    legend.refresh()
+    assert [entry.style for entry in legend.entries] == before
+    assert counted(legend)[Style.COPIED] == 2
+
+
+def test_copies_and_drafts_of_a_model_stand_side_by_side(legend):
+    sources = [DraftSource.NGRAM_MOD, DraftSource.DRAFT_SIMPLE]
+    builder = TraceBuilder(run_config(sources=sources))
+    builder.step([" a", " b"], 2, " c", copied_from=3).step([" d"], 1, " e")
+    legend.show_trace(builder.finish())
+    counts = counted(legend)
+    assert (counts[Style.ACCEPTED], counts[Style.COPIED]) == (1, 2)
+    assert sum(counts.values()) == 5
+
+
+def first_token_tooltip(legend: Legend) -> str:
+    return legend.tooltip(QPointF(legend.width() - 30, 15))
+
+
+def test_a_time_to_the_first_token_with_a_kept_prompt_does_not_look_like_any_other(legend):
+    base = TraceBuilder(run_config(RunMode.BASELINE)).plain("a", "b").finish()
+    spec = TraceBuilder(n_reused=11, prefill_seconds=0.0).step([" a"], 1, " b").finish()
+    legend.show_traces(base, spec)
+    assert legend.text().endswith(f"2 tokens · first 0.10{THIN}s, prompt kept")
+    assert first_token_tooltip(legend).split("\n") == [
+        f"The first token came 0.10{THIN}s after the start of the run. All 11 prompt "
+        "tokens were still in memory from before.",
+        f"In the baseline it came after 0.40{THIN}s. All 11 prompt tokens were read for it.",
+        "So the two times cannot be compared; tokens per second can.",
+    ]
+
+
+def test_a_prompt_that_was_read_whole_needs_no_words(legend):
+    legend.show_traces(None, explanation().trace)
+    assert "kept" not in legend.text()
+    assert "All 11 prompt tokens were read for it." in first_token_tooltip(legend)
+    legend.show_trace(TraceBuilder(n_reused=5).plain("a").finish())
+    assert legend.text().endswith("prompt partly kept")
+    assert "Of 11 prompt tokens, 5 were still in memory from before, and 6 read" in (
+        first_token_tooltip(legend)
+    )
+    legend.show_trace(None)
+    assert first_token_tooltip(legend) == ""
 
 
 def test_it_counts_on_as_tokens_arrive(legend):

@@ -77,6 +77,7 @@ class Views:
     throughput: QWidget
     positions: QWidget
     times: QWidget
+    sources: QWidget
     strip: QWidget
     inspector: QWidget
     replay: QWidget | None = None
@@ -230,6 +231,7 @@ class MainWindow(QMainWindow):
             ("Tokens per second", self.views.throughput),
             ("Accepted by draft position, %", self.views.positions),
             ("Where the time goes", self.views.times),
+            ("Drafting sources", self.views.sources),
         ):
             heading = label(title.upper(), "section")
             heading.setAccessibleName(title)

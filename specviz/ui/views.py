@@ -9,6 +9,7 @@ from specviz.ui.legend import Legend
 from specviz.ui.main_window import Views
 from specviz.ui.position_chart import PositionChart
 from specviz.ui.prompt_bar import PromptBar
+from specviz.ui.source_table import SourceTable
 from specviz.ui.step_inspector import StepInspector
 from specviz.ui.step_strip import StepStrip
 from specviz.ui.throughput_plot import ThroughputPlot
@@ -27,6 +28,7 @@ class RunViews(Views):
     throughput: ThroughputPlot
     positions: PositionChart
     times: TimeChart
+    sources: SourceTable
     strip: StepStrip
     inspector: StepInspector
 
@@ -41,6 +43,7 @@ def make_views() -> RunViews:
         throughput=ThroughputPlot(),
         positions=PositionChart(),
         times=TimeChart(),
+        sources=SourceTable(),
         strip=StepStrip(),
         inspector=StepInspector(),
     )

@@ -28,6 +28,7 @@ def plain_views() -> Views:
             "throughput",
             "positions",
             "times",
+            "sources",
             "strip",
             "inspector",
         )

@@ -367,3 +367,32 @@ def lively_run(
     if close:
         builder.finish()
     return builder
+
+
+def drafted_by(sources: Sequence[DraftSource], n_steps: int = 60) -> TraceBuilder:
+    """A run of several sources, each asked in turn until one drafts; the last may find nothing."""
+    builder = TraceBuilder(run_config(sources=sources))
+    chance = random.Random(3)
+    for source in sources:
+        builder.begin(source, 0.001)
+    for i in range(n_steps):
+        calls, drafter, n = [], None, 0
+        for source in sources:
+            is_model = source in (DraftSource.DRAFT_SIMPLE, DraftSource.DRAFT_MTP)
+            n = chance.randint(1, 4 if is_model else 16) * (chance.random() < 0.3 + 0.6 * is_model)
+            short = 2 if source is DraftSource.NGRAM_MOD and not n and chance.random() < 0.2 else 0
+            seconds = 0.012 if is_model else 0.00002 * chance.random()
+            calls.append(DraftCall(source=source, n_tokens=n, n_dropped=short, seconds=seconds))
+            if n:
+                drafter = source
+                break
+        builder.step(
+            [f" {i}.{j}" for j in range(n)],
+            chance.randint(0, n),
+            f" t{i}",
+            drafter=drafter,
+            calls=calls,
+            n_dropped=sum(call.n_dropped for call in calls),
+            copied_from=None if drafter is None or calls[-1].seconds > 0.01 else 2,
+        )
+    return builder

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from support import traces
 
 from specviz.trace.comparison import compare
+from specviz.trace.config import DraftSource
 from specviz.trace.events import StopReason
 from specviz.ui.appearance import apply_palette
 from specviz.ui.theme import DARK, LIGHT
@@ -303,6 +304,40 @@ def charts_empty(palette):
     from specviz.ui.time_chart import TimeChart
 
     return _right(ThroughputPlot(), PositionChart(), TimeChart())
+
+
+def _sources(width=324, *sources, steps=60):
+    from specviz.ui.source_table import SourceTable
+
+    view = SourceTable()
+    view.show_traces(None, traces.drafted_by(sources, steps).trace if sources else None)
+    view.resize(width, view.height())
+    return view
+
+
+@shot
+def sources_model(palette):
+    return _sources(324, DraftSource.DRAFT_SIMPLE)
+
+
+@shot
+def sources_both(palette):
+    return _sources(324, DraftSource.NGRAM_MOD, DraftSource.DRAFT_SIMPLE)
+
+
+@shot
+def sources_all(palette):
+    return _sources(324, *DraftSource, steps=4000)
+
+
+@shot
+def sources_narrow(palette):
+    return _sources(268, *DraftSource, steps=4000)
+
+
+@shot
+def sources_empty(palette):
+    return _sources()
 
 
 def _strip(builder, current=None):

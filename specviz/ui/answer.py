@@ -1,19 +1,23 @@
 """An answer as spans in lines: takes in what a trace has grown by, and knows what each span is.
 
-Spans are committed tokens and, on demand, rejected drafts before the token that replaced them.
-Knows nothing of painting, widgets or selections.
+Spans are committed tokens and, on demand, rejected drafts before the token that replaced them. A
+reasoning block is the head of the layout. Knows nothing of painting, widgets or selections.
 """
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from specviz.trace.config import RunMode
+from specviz.trace.config import DraftSource, Message, RunMode
 from specviz.trace.events import DraftToken, TokenSource
+from specviz.trace.metrics import ratio
+from specviz.trace.reasoning import BlockFinder
 from specviz.trace.trace import Token, Trace
 from specviz.ui import figures
 from specviz.ui.pieces import displayed, on_one_line, visible
-from specviz.ui.token_layout import Style, TokenLayout
+from specviz.ui.token_layout import EVERYTHING, Style, TokenLayout
 
 SOURCE_WORDS = {
     Style.PLAIN: "The target alone",
@@ -23,6 +27,18 @@ SOURCE_WORDS = {
     Style.BONUS: "Bonus token of the target",
     Style.REJECTED: "Rejected draft token",
 }
+
+DRAFTER_WORDS = {
+    DraftSource.NGRAM_SIMPLE: "n-gram, newest match (ngram-simple)",
+    DraftSource.NGRAM_MAP_K: "n-gram, noted match (ngram-map-k)",
+    DraftSource.NGRAM_MAP_K4V: "n-gram, likeliest sequel (ngram-map-k4v)",
+    DraftSource.NGRAM_MOD: "n-gram, token chain (ngram-mod)",
+    DraftSource.NGRAM_CACHE: "n-gram, token counts (ngram-cache)",
+    DraftSource.DRAFT_MTP: "the target’s MTP blocks",
+}
+"""Who drafted; a draft model needs no words of its own beside those of the colour."""
+
+_COPIED_LENGTH = 60
 
 _TARGET_STYLES = {
     TokenSource.RECOVERED: Style.RECOVERED,
@@ -42,18 +58,33 @@ def _rejected_ref(step: int, draft_position: int) -> int:
     return -(step << 16 | draft_position) - 1
 
 
-class Answer:
-    """The answer of one trace in a `TokenLayout` (at most one trace at a time).
+Span = tuple[int, int]
+"""From the first to before the last."""
 
-    `limit`: show no more than so many tokens (replay), None for all.
+
+@dataclass(frozen=True, slots=True)
+class CopySource:
+    """What a draft was copied from: tokens of the prompt, and characters of the layout."""
+
+    in_prompt: tuple[Span, ...]
+    in_answer: tuple[Span, ...]
+
+
+class Answer:
+    """The answer of one trace in a `TokenLayout` (at most one trace at a time), or a plain text.
+
+    `reply`: an answer that is known as text alone. `limit`: show no more than so many tokens
+    (replay), None for all.
     """
 
     def __init__(self, layout: TokenLayout) -> None:
         self.layout = layout
         self.trace: Trace | None = None
+        self.reply: Message | None = None
         self.show_rejected = False
         self.limit: int | None = None
         self._items = array("Q")
+        self._block = BlockFinder()
         self._closed = False
 
     @property
@@ -61,9 +92,10 @@ class Answer:
         """Tokens taken in so far."""
         return len(self._items)
 
-    def show(self, trace: Trace | None) -> None:
-        """Start anew with this trace."""
+    def show(self, trace: Trace | None, reply: Message | None = None) -> None:
+        """Start anew with this trace, or with a text where there is none."""
         self.trace = trace
+        self.reply = reply if trace is None else None
         self.limit = None
         self._start_over()
 
@@ -75,8 +107,18 @@ class Answer:
     def _start_over(self) -> None:
         self.layout.clear()
         self._items = array("Q")
+        self._begin_block()
         self._closed = False
+        if self.reply is not None:
+            self._take_reply(self.reply)
         self.take_new()
+
+    def _take_reply(self, reply: Message) -> None:
+        self.layout.append(displayed(self.text), Style.PLAIN, 0)
+        if reply.reasoning:
+            head = self.layout.length - len(reply.text)
+            self.layout.set_head(head, folded=self.layout.folded)
+        self.layout.settle()
 
     def take_new(self) -> bool:
         """Take in what the trace has grown by; True when anything changed."""
@@ -84,7 +126,7 @@ class Answer:
         if trace is None:
             return False
         n = trace.n_shown if self.limit is None else min(trace.n_shown, self.limit)
-        before = self.layout.n_items
+        before = self.layout.n_items, self.n_taken
         cut = False
         if n < self.n_taken or (trace.closed and not self._closed):
             cut = self._cut_back(min(self._first_change(trace), n))
@@ -94,8 +136,9 @@ class Answer:
             if not self._closed or cut:
                 self._take_rejected_at_the_end(trace)
         self._closed = trace.closed
-        changed = cut or self.layout.n_items != before
+        changed = cut or (self.layout.n_items, self.n_taken) != before
         if changed:
+            self.layout.set_head(self._head(), folded=self.layout.folded)
             self.layout.settle()
         return changed
 
@@ -117,7 +160,28 @@ class Answer:
             item -= 1
         self.layout.truncate(item)
         del self._items[n_tokens:]
+        self._begin_block()
+        if self.trace is not None:
+            for token in self.trace.tokens[:n_tokens]:
+                self._block.feed(token.text)
         return True
+
+    def _begin_block(self) -> None:
+        started = self.trace.started if self.trace is not None else None
+        self._block = BlockFinder(started is not None and started.reasoning_open)
+
+    def _head(self) -> int:
+        """How many characters of the layout are the reasoning block, with the blanks behind it."""
+        block = self._block
+        if not block.n_tokens:
+            return 0
+        if block.answer_at is None:
+            return EVERYTHING
+        position, within = block.answer_at
+        if within:
+            return self.layout.start_of(self._items[position]) + within
+        # rejected drafts before the first token of the answer belong to it
+        return self.layout.start_of(self._items[position - 1] + 1)
 
     def _take(self, trace: Trace, token: Token) -> None:
         if self.show_rejected and token.draft_position is None:
@@ -126,6 +190,7 @@ class Answer:
         plain = trace.mode is RunMode.BASELINE
         style = Style.PLAIN if plain else style_of(token)
         self.layout.append(displayed(token.text), style, token.position)
+        self._block.feed(token.text)
 
     def _take_rejected(self, trace: Trace, step: int) -> None:
         event = trace.steps[step]
@@ -183,22 +248,58 @@ class Answer:
             a -= 1
         return self.layout.start_of(a), self.layout.start_of(b)
 
-    def offsets_of_copy_source(self, item: int) -> tuple[int, int] | None:
-        """Where in the answer the step of a copied token copied from; None in the prompt."""
-        token = self.token_of(item)
-        if token is None or token.copied_from is None or self.trace is None:
+    def copy_source_of(self, item: int) -> CopySource | None:
+        """What the draft of a copied span was copied from, its other tokens included."""
+        positions = self._copied_positions(item)
+        if positions is None:
             return None
-        started = self.trace.started
-        n_prompt = started.n_prompt if started else 0
-        sources = [
-            draft.copied_from - n_prompt
-            for draft in self.trace.steps[token.step].draft
-            if draft.copied_from is not None
-        ]
-        first, last = self.item_of(min(sources)), self.item_of(max(sources))
-        if first is None or last is None:
+        n_prompt = self._n_prompt
+        spans = []
+        for first, after in _runs(
+            position - n_prompt for position in positions if position >= n_prompt
+        ):
+            a, b = self.item_of(first), self.item_of(after - 1)
+            if a is not None and b is not None:
+                spans.append((self.layout.start_of(a), self.layout.start_of(b + 1)))
+        in_prompt = _runs(position for position in positions if position < n_prompt)
+        return CopySource(tuple(in_prompt), tuple(spans))
+
+    def _copied_positions(self, item: int) -> list[int] | None:
+        """Positions in prompt and output, in the order of the draft; None where none is copied."""
+        token, rejected, step = self.token_of(item), self.rejected_of(item), self.step_of(item)
+        copied = token.copied_from if token else rejected.copied_from if rejected else None
+        if copied is None or step is None or self.trace is None:
             return None
-        return self.layout.start_of(first), self.layout.start_of(last + 1)
+        drafts = self.trace.steps[step].draft
+        return [draft.copied_from for draft in drafts if draft.copied_from is not None]
+
+    @property
+    def _n_prompt(self) -> int:
+        return self.trace.started.n_prompt if self.trace and self.trace.started else 0
+
+    def _copied_text(self, positions: Iterable[int]) -> bytes:
+        """The bytes at positions of prompt and output; nothing where they are not known."""
+        assert self.trace is not None
+        n_prompt, tokens = self._n_prompt, self.trace.tokens
+        prompt = self.trace.started.prompt_pieces if self.trace.started else ()
+        found = []
+        for position in positions:
+            if position < n_prompt:
+                found.append(prompt[position] if position < len(prompt) else b"")
+            elif position - n_prompt < len(tokens):
+                found.append(tokens[position - n_prompt].piece)
+        return b"".join(found)
+
+    def offset_of_character(self, character: int) -> int:
+        """Where a character of the exact text is in the layout, rejected drafts counted."""
+        if self.trace is None:
+            return min(character, self.layout.length)
+        for position, item in enumerate(self._items):
+            length = len(self.trace.tokens[position].text)
+            if character < length:
+                return self.layout.start_of(item) + character
+            character -= length
+        return self.layout.length
 
     def sources_of_mixed(self, item: int) -> tuple[Style, Style] | None:
         """For a span whose first character was begun by another source: both styles."""
@@ -217,6 +318,8 @@ class Answer:
     def exact_text(self, start: int, end: int) -> str:
         """The exact text of the committed tokens between two offsets; rejected drafts are not
         part of it."""
+        if self.reply is not None:
+            return self.text[start:end]
         if self.trace is None or start >= end:
             return ""
         layout = self.layout
@@ -230,11 +333,40 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The exact text that is shown."""
+        """The exact text that is shown, reasoning included."""
+        if self.reply is not None:
+            parts = (self.reply.reasoning, self.reply.text)
+            return "\n\n".join(parts) if self.reply.reasoning else self.reply.text
         if self.trace is None:
             return ""
         return "".join(token.text for token in self.trace.tokens[: self.n_taken])
 
+    # The reasoning block ----------------------------------------------------------------------
+    @property
+    def has_reasoning(self) -> bool:
+        return self.layout.head > 0
+
+    @property
+    def folded(self) -> bool:
+        """Whether a reasoning block is folded away."""
+        return self.layout.folded
+
+    def set_folded(self, folded: bool) -> None:
+        """Fold a reasoning block away, or show it; whichever comes, too."""
+        self.layout.set_head(self.layout.head, folded=folded)
+        self.layout.settle()
+
+    def reasoning_words(self) -> str:
+        """What stands above the block: its tokens, and their share once it has ended."""
+        if self.reply is not None:
+            return "Reasoning"
+        block = self._block
+        words = f"Reasoning · {figures.counted(block.n_tokens, 'token')}"
+        if block.open:
+            return words
+        return f"{words} ({figures.percent(ratio(block.n_tokens, self.n_taken))})"
+
+    # In words ---------------------------------------------------------------------------------
     def tooltip(self, item: int) -> str:
         """What there is to say of a span, as plain lines.
 
@@ -247,6 +379,7 @@ class Answer:
         if rejected is not None:
             lines.append(visible(rejected.piece))
             lines.append(_probabilities(rejected.draft_prob, rejected.target_prob))
+            lines += self._drafting(item)
         elif token is not None:
             lines.append(visible(token.piece))
             if token.draft_position is not None:
@@ -264,16 +397,30 @@ class Answer:
         step = self.trace.steps[token.step]
         if token.source is TokenSource.RECOVERED:
             lines.append(f"in place of {visible(step.draft[step.n_accepted].piece)}")
-        if token.copied_from is not None:
-            n_prompt = self.trace.started.n_prompt if self.trace.started else 0
-            if token.copied_from < n_prompt:
-                lines.append("copied from the prompt")
-            else:
-                place = figures.count(token.copied_from - n_prompt + 1)
-                lines.append(f"copied from token {place} of the answer")
+        lines += self._drafting(item)
         if token.mixed:
             lines.append("a character that spans tokens of several sources")
         return lines
+
+    def _drafting(self, item: int) -> list[str]:
+        """Who drafted a span, and what was copied."""
+        step, drafted = self.step_of(item), self._place_in_draft(item)
+        drafter = self.trace.steps[step].drafter if self.trace and step is not None else None
+        lines = []
+        if drafted and drafter in DRAFTER_WORDS:
+            lines.append(f"drafted by {DRAFTER_WORDS[drafter]}")
+        positions = self._copied_positions(item)
+        if positions is None:
+            return lines
+        first, n_prompt = positions[0], self._n_prompt
+        where = (
+            "the prompt"
+            if first < n_prompt
+            else f"token {figures.count(first - n_prompt + 1)} of the answer"
+        )
+        copied = self._copied_text(positions)
+        what = f": {visible(copied, _COPIED_LENGTH)}" if copied else ""
+        return [*lines, f"copied from {where}{what}"]
 
     def _place_in_draft(self, item: int) -> str:
         ref = self.layout.refs[item]
@@ -284,3 +431,14 @@ class Answer:
 
 def _probabilities(draft: float | None, target: float | None) -> str:
     return f"draft p {figures.probability(draft)} · target p {figures.probability(target)}"
+
+
+def _runs(positions: Iterable[int]) -> list[Span]:
+    """Stretches of positions that follow each other."""
+    runs: list[Span] = []
+    for position in sorted(set(positions)):
+        if runs and runs[-1][1] == position:
+            runs[-1] = runs[-1][0], position + 1
+        else:
+            runs.append((position, position + 1))
+    return runs

@@ -1,7 +1,8 @@
 """Joins the window's parts: reacts to what the user wants and to what the engine tells.
 
-Owns the state (states.py), the model slots, the runner and the traces on show. Views are told what
-to show and never reach back; the rules that can be tested without a window live elsewhere.
+Owns the state (states.py), the model slots, the conversation, the runner and the traces on show.
+Views are told what to show and never reach back; the rules that can be tested without a window live
+elsewhere.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from specviz.preferences import Preferences
 from specviz.trace import codec
 from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import (
+    DraftSource,
     LoadConfig,
     Message,
     ModelSpec,
@@ -29,18 +31,20 @@ from specviz.trace.config import (
     RunMode,
     SpeculationConfig,
 )
-from specviz.trace.events import Scalar
+from specviz.trace.events import Prefilled, Scalar
 from specviz.trace.storage import SUFFIX, read_trace
 from specviz.trace.trace import Trace
 from specviz.trace.validation import problems
 from specviz.ui import figures
+from specviz.ui.chat import Chat, turns_of_runs
 from specviz.ui.clock import FRAME_MS, DrawClock
 from specviz.ui.dialogs import EXPORT_KINDS
+from specviz.ui.dialogue import Dialogue
 from specviz.ui.examples import Example, load_examples
 from specviz.ui.exports import Exports, partner_of, written_words
 from specviz.ui.main_menu import RecentPair
 from specviz.ui.main_window import MainWindow
-from specviz.ui.messages import Severity, ShownMessage
+from specviz.ui.messages import MessageAction, Severity, ShownMessage
 from specviz.ui.model_card import (
     empty_card,
     error_card,
@@ -66,6 +70,11 @@ SAVE_DELAY_SECONDS = 1.0
 DEMO_SPECULATION = SpeculationConfig(n_max=3, p_min=0.6)
 """Where the demo pair is at its best on a CPU; its README in resources/models has the figures."""
 
+UNDO = MessageAction("undo-new-chat", "Undo", "Brings the conversation before it back.")
+KEEPS_STATE = (
+    "This model keeps a running state; rejected tokens are undone by saving and restoring it, "
+    "which costs time (its own part of the time chart)."
+)
 WHAT_WILL_HAPPEN = "Run measures the target alone first, then with drafting, and compares the two."
 
 
@@ -83,10 +92,13 @@ class Controller:
         self.views = make_views()
         self.window = MainWindow(self.views)
         self.clock = DrawClock(self.window)
+        self.dialogue = Dialogue(self.views.conversation, self.views.prompt_bar)
         self.exports = Exports(self.window, self.views.conversation, self._shown)
         self._tasks: set[asyncio.Task[None]] = set()
         self._demo: DemoPair | None = None
         self._comparison: Comparison | None = None
+        self._left_behind: Chat | None = None
+        self._keeps_state_untold = False
         self._loaded: LoadConfig | None = None
         self._repack = True
         self._save_timer: asyncio.TimerHandle | None = None
@@ -194,11 +206,18 @@ class Controller:
         window.cancel_requested.connect(self.stop)
         window.setup.validity_changed.connect(self._enable)
         window.run_requested.connect(lambda: self.run(self.views.prompt_bar.prompt))
+        window.run_again_requested.connect(self.run_again)
+        window.edit_last_requested.connect(lambda: self.edit(len(self.dialogue.chat.turns) - 1))
+        window.new_chat_requested.connect(self.new_chat)
+        window.messages.action_requested.connect(self._on_message_action)
         window.theme_toggled.connect(self._remember_soon)
         views.prompt_bar.edit.textChanged.connect(self._enable)
         views.prompt_bar.run_requested.connect(self.run)
         views.prompt_bar.stop_requested.connect(self.stop)
         views.prompt_bar.example_chosen.connect(self._on_example)
+        views.prompt_bar.earlier_wanted.connect(self._edit_earlier)
+        views.prompt_bar.given_up.connect(self._give_edit_up)
+        views.conversation.edit_requested.connect(self.edit)
         views.conversation.step_chosen.connect(self.choose_step)
         views.strip.step_chosen.connect(self.choose_step)
         views.strip.step_cleared.connect(self._clear_step)
@@ -255,9 +274,14 @@ class Controller:
         self.views.prompt_bar.set_blocked("" if busy else self._why_not_run())
         self.window.setup.set_locked(not may(self.state, Action.CHANGE_SETTINGS))
         idle = may(self.state, Action.CHANGE_MODELS)
+        chat, talks = self.dialogue.chat, may(self.state, Action.EDIT_CHAT)
+        self._show_hint()
+        self.views.conversation.set_editing(chat.editing, allowed=talks)
         self.window.set_enabled(
             run=may(self.state, Action.RUN) and not self.views.prompt_bar.reason,
             stop=may(self.state, Action.STOP),
+            run_again=self._may_run_again(),
+            chat=talks and bool(chat.turns),
             models=idle,
             trace=may(self.state, Action.OPEN_TRACE),
             export=may(self.state, Action.EXPORT),
@@ -269,39 +293,58 @@ class Controller:
         nothing = self.state is State.EMPTY and not self.exports.traces()
         self.window.show_first_launch(nothing)
 
+    def _show_hint(self) -> None:
+        """What the next prompt will do to the conversation, where that is not plain."""
+        hint = self.dialogue.hint(self.window.setup.config().raw)
+        editing = self.dialogue.chat.editing is not None
+        self.views.prompt_bar.set_hint(hint, closable=editing)
+
     def _why_not_run(self) -> str:
         """Why Run is off, in a sentence; empty when it is on."""
-        scripted = self._options.script is not None
-        if self.slots.target is None and not scripted:
+        target = self.slots.target
+        if target is None and self._options.script is None:
             return "Choose a target first."
-        if self.window.mode is RunMode.SPECULATIVE and self.slots.target is not None:
-            if self.slots.draft is None:
-                return "Choose a draft, or switch to the baseline."
-            if self.slots.verdict is not None and not self.slots.verdict.fits:
-                return "This draft does not fit the target. The baseline can run."
-            if not self.slots.target.can_trim:
-                return (
-                    "This target cannot forget rejected tokens, so drafting is not possible with "
-                    "it yet. The baseline can run."
-                )
-        config = self._config("?")
+        config = self._config((Message(role="user", text="?"),))
+        if config.mode is RunMode.SPECULATIVE and target is not None:
+            sources = config.speculation.sources
+            unfit = self.slots.verdict is not None and not self.slots.verdict.fits
+            if DraftSource.DRAFT_SIMPLE in sources and unfit:
+                return "This draft does not fit the target. N-grams or the baseline can run."
+            if DraftSource.DRAFT_MTP in sources and not target.nextn_layers:
+                return "This target brings no MTP blocks. Choose another way to draft."
         found = problems(config)
         return found[0] if found else ""
 
-    def _config(self, prompt: str) -> RunConfig:
-        """What a run of this prompt is asked to do; a script stands in for models."""
+    def _may_run_again(self) -> bool:
+        chat = self.dialogue.chat
+        if not may(self.state, Action.RUN) or chat.newest is None or chat.editing is not None:
+            return False
+        return bool(chat.newest.prompt) and not self._why_not_run()
+
+    def _config(self, messages: Sequence[Message], raw: bool | None = None) -> RunConfig:
+        """What a run of these messages is asked to do; a script stands in for models.
+
+        `raw`: with or without a chat template, where the setting does not decide.
+        """
         config = self.window.setup.config()
-        load = config.load
-        script = self._options.script
-        if script is not None:
-            stand_in = ModelSpec(path=str(script))
-            load = replace(load, target=stand_in, draft=stand_in)
+        raw = config.raw if raw is None else raw
+        system = () if raw else config.messages
         return replace(
             config,
             mode=self.window.mode,
-            load=load,
-            messages=(*config.messages, Message(role="user", text=prompt)),
+            raw=raw,
+            load=self._load(config),
+            messages=(*system, *messages),
         )
+
+    def _load(self, config: RunConfig) -> LoadConfig:
+        """What has to be in memory: no draft where nothing of the drafting asks it."""
+        load, script = config.load, self._options.script
+        if script is not None:
+            stand_in = ModelSpec(path=str(script))
+            load = replace(load, target=stand_in, draft=stand_in)
+        uses_draft = DraftSource.DRAFT_SIMPLE in config.speculation.sources
+        return load if uses_draft else replace(load, draft=None)
 
     def _fault(self, error: SpecvizError) -> None:
         """Show an error where it belongs, and find a state to go on from."""
@@ -453,10 +496,9 @@ class Controller:
             self._spawn(self._leave_safe_mode())
         self._repack = config.load.repack
         self.window.setup.set_safe_mode(self.session.safe_mode and config.load.repack)
-        self.window.setup.show_memory(self.slots.memory(config.load))
-        self.window.setup.mark_pending(
-            pending_rows(self._loaded, config.load) if self._loaded else ()
-        )
+        load = self._load(config)
+        self.window.setup.show_memory(self.slots.memory(load))
+        self.window.setup.mark_pending(pending_rows(self._loaded, load) if self._loaded else ())
         self._enable()
         self._remember_soon()
 
@@ -471,48 +513,115 @@ class Controller:
         self.window.setup.set_mode(mode)
         both = mode is RunMode.SPECULATIVE
         self.views.prompt_bar.set_run_words("Run both" if both else "Run baseline")
+        self.dialogue.set_mode(mode)
         self._show_traces()
         self._enable()
 
     def _on_example(self, example: Example) -> None:
         """An example brings the drafting settings that suit it."""
         config = self.window.setup.config()
-        speculation = config.speculation
-        if example.n_max is not None:
-            speculation = replace(speculation, n_max=example.n_max)
-        if example.p_min is not None:
-            speculation = replace(speculation, p_min=example.p_min)
+        speculation = example.applied_to(config.speculation)
         self.window.setup.apply_config(replace(config, speculation=speculation))
         self._on_settings()
 
     # Running ---------------------------------------------------------------------------------
     def run(self, prompt: str) -> None:
-        """Run the prompt in the mode that is set."""
+        """Run the prompt as the next turn of the conversation, in the mode that is set."""
         if not may(self.state, Action.RUN) or self._why_not_run() or not prompt.strip():
             return
-        self._spawn(self._run(prompt))
+        raw = self.window.setup.config().raw
+        self.dialogue.ask(prompt, raw=raw, mode=self.window.mode)
+        self._begin_turn(raw)
 
-    async def _run(self, prompt: str) -> None:
-        config = self._config(prompt)
+    def run_again(self) -> None:
+        """Measure the newest turn again."""
+        newest = self.dialogue.chat.newest
+        if self._may_run_again() and newest is not None:
+            self.dialogue.ask_again(self.window.mode)
+            self._begin_turn(newest.raw)
+
+    def _begin_turn(self, raw: bool) -> None:
+        config = self._config(self.dialogue.chat.messages(), raw)
         self.window.messages.clear()
-        self._comparison = None
-        self._set_state(State.LOADING)
+        self._comparison = self._left_behind = None
         self.runner.show(None, None)
-        self.views.conversation.show_prompt(config.messages)
+        self._set_state(State.LOADING)
         self._show_traces()
+        self._tell_of_state()
         self.clock.start()
+        self._spawn(self._measure(config))
+
+    async def _measure(self, config: RunConfig) -> None:
         try:
             await self.runner.measure(config)
         finally:
             self.clock.stop()
+            self._end_turn()
         self._rest()
         self._show_end()
+
+    def _end_turn(self) -> None:
+        """Take up the conversation as the runs leave it."""
+        self._show_traces()
+        left_behind = self.dialogue.end_turn()
+        self._show_newest()
+        if left_behind is not None:
+            self._offer_undo("The raw prompt began a new conversation.", left_behind)
+
+    def _show_newest(self) -> None:
+        """Bring charts and verdict in line with the newest turn of the conversation."""
+        self.dialogue.set_mode(self.window.mode)
+        newest = self.dialogue.chat.newest
+        baseline, speculative = (newest.baseline, newest.speculative) if newest else (None, None)
+        if (baseline, speculative) != (self.runner.baseline, self.runner.speculative):
+            self.runner.show(baseline, speculative)
+            self._show_traces()
 
     def stop(self) -> None:
         """Stop what is under way, within a step."""
         if may(self.state, Action.STOP):
             self._set_state(State.CANCELLING)
             self.runner.cancel()
+
+    # The conversation ------------------------------------------------------------------------
+    def edit(self, index: int) -> None:
+        """Put the text of a turn into the prompt, to be sent again."""
+        if may(self.state, Action.EDIT_CHAT):
+            self.dialogue.edit(index)
+            self._enable()
+
+    def _edit_earlier(self) -> None:
+        if may(self.state, Action.EDIT_CHAT):
+            self.dialogue.edit_earlier()
+            self._enable()
+
+    def _give_edit_up(self) -> None:
+        self.dialogue.give_up()
+        self._enable()
+
+    def new_chat(self) -> None:
+        """Begin a conversation without turns. The models stay loaded, and it can be undone."""
+        if may(self.state, Action.EDIT_CHAT) and self.dialogue.chat.turns:
+            before = self.dialogue.replace(())
+            self._show_newest()
+            self._offer_undo("This is a new chat.", before)
+            self._show_end()
+            self.window.focus_prompt()
+
+    def _offer_undo(self, sentence: str, before: Chat | None) -> None:
+        self._left_behind = before
+        if before is not None:
+            self.window.messages.show_message(
+                ShownMessage(sentence=sentence, actions=(UNDO,), key=UNDO.name)
+            )
+
+    def _on_message_action(self, name: str) -> None:
+        if name == UNDO.name and self._left_behind is not None:
+            self.dialogue.replace(self._left_behind.turns)
+            self._left_behind = None
+            self.window.messages.dismiss(UNDO.name)
+            self._show_newest()
+            self._show_end()
 
     # What the engine tells -------------------------------------------------------------------
     def on_notice(self, message: EngineMessage) -> None:
@@ -539,8 +648,10 @@ class Controller:
         )
 
     def _on_loaded(self, message: Loaded) -> None:
-        self._loaded = self.window.setup.config().load
+        self._loaded = self._load(self.window.setup.config())
         self.window.setup.mark_pending(())
+        self._keeps_state_untold = message.rollback != "trim"
+        self._tell_of_state()
         if message.reasons:
             self.window.messages.show_message(
                 ShownMessage(
@@ -548,6 +659,12 @@ class Controller:
                     key="reload",
                 )
             )
+
+    def _tell_of_state(self) -> None:
+        """Once for each load, where drafts are undone at a price."""
+        if self._keeps_state_untold and self.window.mode is RunMode.SPECULATIVE:
+            self._keeps_state_untold = False
+            self.window.messages.show_message(ShownMessage(sentence=KEEPS_STATE, key="rollback"))
 
     def _show_prefill(self, message: Prefilling) -> None:
         if self.state is State.LOADING:
@@ -558,6 +675,15 @@ class Controller:
         self.views.conversation.show_progress(
             f"Reading the prompt{who}… {done} of {total} tokens", share
         )
+
+    def on_prefilled(self, event: Prefilled) -> None:
+        """See runner.Listener. Says it where most of the prompt was there from an earlier run."""
+        if event.n_reused:
+            who = "" if event.role is Role.TARGET else " with the draft"
+            new, total = figures.count(event.n_tokens), event.n_tokens + event.n_reused
+            self.views.conversation.show_progress(
+                f"Read the prompt{who}: {new} of {figures.counted(total, 'token')} were new"
+            )
 
     def on_run_started(self, trace: Trace) -> None:
         """See runner.Listener."""
@@ -594,7 +720,7 @@ class Controller:
     def _show_traces(self) -> None:
         baseline, speculative = self._shown()
         views = self.views
-        views.conversation.show_traces(baseline, speculative)
+        self.dialogue.show_runs(self.runner.baseline, self.runner.speculative)
         for view in (views.throughput, views.positions, views.times, views.legend, views.strip):
             view.show_traces(baseline, speculative)
         views.inspector.show_step(speculative or baseline, None)
@@ -603,11 +729,13 @@ class Controller:
     def _draw(self, final: bool = False) -> None:
         for view in (self.views.conversation, self.views.strip):
             view.refresh(final)
+        self.dialogue.notice_answer()
 
     def _draw_figures(self, final: bool = False) -> None:
         views = self.views
         for view in (views.throughput, views.legend, views.positions, views.times):
             view.refresh(final)
+        views.conversation.refresh_figures()
         self._show_verdict()
 
     def _show_end(self) -> None:
@@ -666,9 +794,11 @@ class Controller:
                 pair.setdefault(other.mode, other)
         baseline, speculative = pair.get(RunMode.BASELINE), pair.get(RunMode.SPECULATIVE)
         self.runner.show(baseline, speculative)
+        before = self.dialogue.replace(turns_of_runs(baseline, speculative))
         self.window.set_mode(RunMode.SPECULATIVE if speculative else RunMode.BASELINE)
         self._on_mode(self.window.mode)
         self._show_end()
+        self._offer_undo("The trace took the place of the conversation.", before)
         if trace.unreadable_tail or trace.incomplete:
             self.window.messages.show_message(
                 ShownMessage(

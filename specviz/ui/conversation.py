@@ -1,6 +1,6 @@
-"""The conversation: which answer the page shows, and the words around it.
+"""The conversation: which turns the page shows, and the words around their answers.
 
-Follows the traces it is given; knows nothing of runs, engines or files.
+Follows the traces it is given; knows nothing of engines or files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from specviz.trace.events import StopReason
 from specviz.trace.trace import Trace
 from specviz.ui import figures
 from specviz.ui.accessible_text import make_readable
-from specviz.ui.token_view import Progress, TokenView
+from specviz.ui.chat import Turn, turns_of, turns_of_runs
+from specviz.ui.page_paint import Progress
+from specviz.ui.token_view import TokenView
 
 
 def end_words(trace: Trace) -> str:
@@ -39,7 +41,7 @@ def end_words(trace: Trace) -> str:
 
 
 class Conversation(TokenView):
-    """Shows the prompt and one answer: the speculative one where there is one, else the baseline.
+    """Shows turns, each with one answer: the speculative one where there is one, else the baseline.
 
     Text streams in with `refresh`; the view follows the end only while it stands at the end.
     """
@@ -55,29 +57,38 @@ class Conversation(TokenView):
         """The trace whose answer is shown."""
         return self.answer.trace
 
+    def show_turns(self, turns: Sequence[Turn]) -> None:
+        """Show a conversation, of which the newest turn may still be under way."""
+        self._said_by_caller = ""
+        super().show_turns(turns)
+        for i, block in enumerate(self.page.blocks[:-1]):
+            trace = block.answer.trace
+            self.set_note(end_words(trace) if trace is not None else "", i)
+        self.refresh()
+
     def show_prompt(self, prompt: str | Sequence[Message]) -> None:
         """Show what was asked, before there is an answer."""
-        self.show_trace(None)
         if isinstance(prompt, str):
             prompt = (Message(role="user", text=prompt),)
-        self.set_messages(prompt)
+        self.show_turns(turns_of(prompt, over=False))
 
     def show_traces(self, baseline: Trace | None, speculative: Trace | None) -> None:
         """Show the answer of the speculative run, or of the baseline where there is none yet."""
         self.show_trace(speculative if speculative is not None else baseline)
 
     def show_trace(self, trace: Trace | None) -> None:
-        """Show the answer of one run. The prompt stays until the run brings its own."""
+        """Show one run with its messages. The prompt stays until a run brings its own."""
         self._said_by_caller = ""
-        if trace is not self.answer.trace or trace is None:
+        if trace is not None and trace.started is not None and trace.started.config.messages:
+            self.show_turns(turns_of_runs(None, trace, over=trace.closed))
+        elif trace is not self.answer.trace or trace is None:
             self.set_trace(trace)
         self.refresh()
 
     def clear(self) -> None:
         """Back to the empty page."""
         self.clear_progress()
-        self.set_messages(())
-        self.show_trace(None)
+        self.show_turns(())
 
     def refresh(self, final: bool = False) -> None:
         """Take in what is new in the trace. Costs nothing when nothing is."""
@@ -85,12 +96,10 @@ class Conversation(TokenView):
         if trace is None:
             self.set_note(self._said_by_caller)
             return
-        if trace.started is not None and trace.started.config.messages:
-            self.set_messages(trace.started.config.messages)
-        if self.take_new():
+        if self.take_new() or trace.closed:
             self.clear_progress()
-        if trace.closed:
-            self.clear_progress()
+        if final:
+            self.refresh_figures()
         self.set_note(self._said_by_caller or end_words(trace))
 
     def set_limit(self, n_steps: int | None) -> None:

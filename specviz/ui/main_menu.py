@@ -42,6 +42,9 @@ class MenuSlots:
     restart_engine: Callable[[], object]
     quit: Callable[[], object]
     run: Callable[[], object]
+    run_again: Callable[[], object]
+    edit_last: Callable[[], object]
+    new_chat: Callable[[], object]
     stop: Callable[[], object]
     go_to_prompt: Callable[[], object]
     go_to_settings: Callable[[], object]
@@ -150,7 +153,32 @@ class MainMenu:
         run = self._action("Run", slots.run, "run-action", "Runs the prompt.")
         run.setShortcuts([QKeySequence(keys) for keys in RUN_KEYS])
         menu.addAction(run)
-        menu.addAction(self._action("Stop", slots.stop, "stop-action", "Stops the run."))
+        for text, slot, name, effect in (
+            (
+                "Run the last turn again",
+                slots.run_again,
+                "run-again-action",
+                "Measures the last turn again, with the settings as they are now.",
+            ),
+            ("Stop", slots.stop, "stop-action", "Stops the run."),
+        ):
+            menu.addAction(self._action(text, slot, name, effect))
+        menu.addSeparator()
+        for text, slot, name, effect in (
+            (
+                "New chat",
+                slots.new_chat,
+                "new-chat-action",
+                "Begins a conversation without earlier turns; the models stay loaded.",
+            ),
+            (
+                "Edit the last turn",
+                slots.edit_last,
+                "edit-last-action",
+                "Puts the last prompt into the field, to be sent again.",
+            ),
+        ):
+            menu.addAction(self._action(text, slot, name, effect))
         menu.addSeparator()
         menu.addAction(
             self._action(

@@ -108,6 +108,9 @@ class MainWindow(QMainWindow):
         theme_toggled(): theme or colours were changed by the user; `state()` has them.
         palette_changed(Palette): other colours are in use.
         run_requested(): the prompt is to be run.
+        run_again_requested(): the last turn is to be measured again.
+        edit_last_requested(): the last turn is to be edited.
+        new_chat_requested(): a conversation without turns is to begin.
         cancel_requested(): what is under way is to be stopped.
         restart_engine_requested(): the engine is to be started anew.
         close_requested(): the user wants to leave; `allow_close`, then `close`, lets it happen.
@@ -126,6 +129,9 @@ class MainWindow(QMainWindow):
     theme_toggled = Signal()
     palette_changed = Signal(object)
     run_requested = Signal()
+    run_again_requested = Signal()
+    edit_last_requested = Signal()
+    new_chat_requested = Signal()
     cancel_requested = Signal()
     restart_engine_requested = Signal()
     close_requested = Signal()
@@ -286,6 +292,9 @@ class MainWindow(QMainWindow):
             restart_engine=self.restart_engine_requested.emit,
             quit=self.close,
             run=self.run_requested.emit,
+            run_again=self.run_again_requested.emit,
+            edit_last=self.edit_last_requested.emit,
+            new_chat=self.new_chat_requested.emit,
             stop=self.cancel_requested.emit,
             go_to_prompt=self.focus_prompt,
             go_to_settings=self.focus_settings,
@@ -304,6 +313,7 @@ class MainWindow(QMainWindow):
         bar.panel_toggled.connect(self.toggle_panel)
         bar.open_trace_requested.connect(self.choose_trace)
         bar.theme_requested.connect(self.toggle_theme)
+        bar.new_chat_requested.connect(self.new_chat_requested)
         setup.settings_changed.connect(self.settings_changed)
         setup.choose_requested.connect(self.choose)
         setup.recent_chosen.connect(self._choose_path)
@@ -356,15 +366,23 @@ class MainWindow(QMainWindow):
         *,
         run: bool = True,
         stop: bool = False,
+        run_again: bool = False,
+        chat: bool = False,
         models: bool = True,
         trace: bool = True,
         export: bool = True,
         restart: bool = True,
     ) -> None:
-        """What the user can ask for at the moment, in menus, by keys and by buttons."""
+        """What the user can ask for at the moment, in menus, by keys and by buttons.
+
+        `chat`: a conversation can be edited or left behind.
+        """
         for name, enabled in (
             ("run-action", run),
             ("stop-action", stop),
+            ("run-again-action", run_again),
+            ("edit-last-action", chat),
+            ("new-chat-action", chat),
             ("open-target-action", models),
             ("open-draft-action", models),
             ("swap-action", models),
@@ -378,6 +396,7 @@ class MainWindow(QMainWindow):
         self._menu.export_menu.setEnabled(export)
         self.top_bar.export_button.setEnabled(export)
         self.top_bar.trace_button.setEnabled(trace)
+        self.top_bar.new_chat_button.setEnabled(chat)
         self.top_bar.modes.setEnabled(models)
         self.first_launch.set_enabled(models)
 

@@ -6,11 +6,13 @@ import logging
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QMenu, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
 from specviz.errors import FileError
 from specviz.ui.examples import Example, load_examples
+from specviz.ui.icons import IconButton
+from specviz.ui.plain_text import describe, label
 from specviz.ui.reading_column import reading_column
 from specviz.ui.theme import DARK, Palette
 from specviz.ui.typefaces import interface_font
@@ -23,6 +25,7 @@ MOST_LINES = 6
 GAP = 10
 BOTTOM = 16
 REASON_HEIGHT = 20
+HINT_HEIGHT = 26
 BUTTON_WIDTH = 102
 _RETURN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -30,25 +33,36 @@ _RETURN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 class PromptEdit(QPlainTextEdit):
     """Plain text that grows with its lines, up to six. Enter submits, Shift+Enter breaks a line.
 
+    Attributes:
+        recalled: an earlier prompt that was put here; the arrow up goes on to the one before it.
+
     Signals:
         submitted: Enter was pressed.
+        earlier_wanted: the arrow up was pressed where there is no text, or only a recalled one.
+        given_up: Escape was pressed.
         height_wanted: the text needs another height, in pixels.
     """
 
     submitted = Signal()
+    earlier_wanted = Signal()
+    given_up = Signal()
     height_wanted = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("prompt-edit")
         self.setAccessibleName("Prompt")
-        self.setAccessibleDescription("What to ask. Enter runs, Shift and Enter begin a new line.")
+        self.setAccessibleDescription(
+            "What to ask. Enter runs, Shift and Enter begin a new line. The arrow up in an empty "
+            "prompt edits the last turn."
+        )
         self.setPlaceholderText("Ask something, or pick an example…")
         self.setTabChangesFocus(True)
         self.setFont(interface_font())
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.document().setDocumentMargin(0)
+        self.recalled = ""
         self._height = ROW
         self.document().documentLayout().documentSizeChanged.connect(self._measure)
 
@@ -71,14 +85,25 @@ class PromptEdit(QPlainTextEdit):
             self.height_wanted.emit(height)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        shift = held & Qt.KeyboardModifier.ShiftModifier
         if event.key() in _RETURN_KEYS and not shift:
             self.submitted.emit()
         elif event.key() in _RETURN_KEYS:
             # Qt would put a line separator here, which is another character
             self.insertPlainText("\n")
+        elif event.key() == Qt.Key.Key_Up and not held and self._may_go_back():
+            self.earlier_wanted.emit()
+        elif event.key() == Qt.Key.Key_Escape and not held:
+            self.given_up.emit()
         else:
             super().keyPressEvent(event)
+
+    def _may_go_back(self) -> bool:
+        text = self.toPlainText()
+        cursor = self.textCursor()
+        on_first_line = not cursor.movePosition(QTextCursor.MoveOperation.Up)
+        return not text or (text == self.recalled and on_first_line)
 
 
 class PromptBar(QWidget):
@@ -88,11 +113,15 @@ class PromptBar(QWidget):
         run_requested: the prompt to run.
         stop_requested: stop what is running.
         example_chosen: an `Example` was picked; its prompt is in the field already.
+        earlier_wanted: the turn before the one in the field is to be edited.
+        given_up: what the hint speaks of is not wanted any more.
     """
 
     run_requested = Signal(str)
     stop_requested = Signal()
     example_chosen = Signal(object)
+    earlier_wanted = Signal()
+    given_up = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -110,6 +139,8 @@ class PromptBar(QWidget):
         self.edit.submitted.connect(self._submit)
         self.edit.textChanged.connect(self._show_state)
         self.edit.height_wanted.connect(lambda _: self._resize_later())
+        self.edit.earlier_wanted.connect(self.earlier_wanted)
+        self.edit.given_up.connect(self.given_up)
         self._examples = QPushButton("Examples ▾", self)
         self._examples.setObjectName("examples-button")
         self._examples.setAccessibleName("Example prompts")
@@ -133,11 +164,24 @@ class PromptBar(QWidget):
         self._reason.setObjectName("run-reason")
         self._reason.setProperty("role", "hint")
         self._reason.setTextFormat(Qt.TextFormat.PlainText)
+        self._build_hint()
         # the layout follows once, after all that one change of text brings about
         self._resize = QTimer(self)
         self._resize.setSingleShot(True)
         self._resize.setInterval(0)
         self._resize.timeout.connect(self._place)
+
+    def _build_hint(self) -> None:
+        self._hint = label("", "small")
+        self._hint.setParent(self)
+        self._hint.setObjectName("prompt-hint")
+        self._hint_close = IconButton("close", quiet=True, size=12, parent=self)
+        self._hint_close.setObjectName("prompt-hint-close")
+        self._hint_close.setProperty("kind", "tiny")
+        describe(
+            self._hint_close, "Do not edit", "Keeps the conversation as it is, as Escape does."
+        )
+        self._hint_close.clicked.connect(self.given_up)
 
     # State -----------------------------------------------------------------------------------
     def apply_palette(self, palette: Palette) -> None:
@@ -164,6 +208,24 @@ class PromptBar(QWidget):
         cursor.select(cursor.SelectionType.Document)
         cursor.insertText(text)
         self.edit.setTextCursor(cursor)
+
+    def recall(self, text: str) -> None:
+        """Write an earlier prompt, to be edited or passed over by the arrow up."""
+        self.set_prompt(text)
+        self.edit.recalled = text
+        self.edit.setFocus()
+
+    def set_hint(self, text: str, *, closable: bool) -> None:
+        """A quiet line above the field, empty for none; `closable`: it can be given up."""
+        if text == self._hint.text() and closable == self._hint_close.isVisibleTo(self):
+            return
+        self._hint.setText(text)
+        self._hint_close.setVisible(bool(text) and closable)
+        self._place()
+
+    @property
+    def hint(self) -> str:
+        return self._hint.text()
 
     def set_run_words(self, words: str) -> None:
         """What the button does: “Run both”, “Run baseline”."""
@@ -244,8 +306,9 @@ class PromptBar(QWidget):
 
     def _place(self) -> None:
         left, width = reading_column(self.width())
-        has_reason = bool(self._reason.text())
-        top = 2 + (REASON_HEIGHT if has_reason else 0)
+        has_reason, has_hint = bool(self._reason.text()), bool(self._hint.text())
+        hint_top = REASON_HEIGHT if has_reason else 0
+        top = 2 + hint_top + (HINT_HEIGHT if has_hint else 0)
         button = self._stop if self._running else self._run
         run_width = max(BUTTON_WIDTH, button.sizeHint().width())
         examples_width = max(100, self._examples.sizeHint().width())
@@ -253,6 +316,10 @@ class PromptBar(QWidget):
         height = self.edit.wanted_height
         self._reason.setVisible(has_reason)
         self._reason.setGeometry(left, 0, width, REASON_HEIGHT)
+        hint_width = min(self._hint.sizeHint().width(), width - 28)
+        self._hint.setVisible(has_hint)
+        self._hint.setGeometry(left, hint_top, hint_width, HINT_HEIGHT - 4)
+        self._hint_close.setGeometry(left + hint_width + 4, hint_top, 22, 22)
         self.edit.setGeometry(left, top, edit_width, height)
         y = top + height - ROW
         self._examples.setGeometry(left + edit_width + GAP, y, examples_width, ROW)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 from specviz.errors import EngineDied, EngineError, SpecvizError
 from specviz.trace.comparison import task_of
 from specviz.trace.config import RunConfig, RunMode
-from specviz.trace.events import Environment, RunEvent, RunStarted, StopReason
+from specviz.trace.events import Environment, Prefilled, RunEvent, RunStarted, StopReason
 from specviz.trace.trace import Trace
 from specviz.trace.validation import LARGEST_SEED
 from specviz.worker.client import ERRORS, Message
@@ -29,6 +29,9 @@ class Listener(Protocol):
 
     def on_run_started(self, trace: Trace) -> None:
         """A run begins; `trace` grows from now on."""
+
+    def on_prefilled(self, event: Prefilled) -> None:
+        """A model has taken in the prompt."""
 
     def on_run_ended(self, trace: Trace) -> None:
         """A run is over, in good order or not."""
@@ -115,6 +118,8 @@ class Runner:
             else:
                 self.speculative = trace
             self._listener.on_run_started(trace)
+        elif isinstance(message, Prefilled):
+            self._listener.on_prefilled(message)
 
     def _reusable(self, config: RunConfig) -> Trace | None:
         """The known baseline, if this task would only repeat it on the same engine."""

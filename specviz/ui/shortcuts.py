@@ -29,6 +29,13 @@ SHORTCUTS: dict[str, tuple[Shortcut, ...]] = {
         Shortcut("Ctrl+L", "Go to the prompt", "go-to-prompt-action"),
         Shortcut("Ctrl+,", "Go to the settings", "go-to-settings-action"),
     ),
+    "Conversation": (
+        Shortcut("Ctrl+N", "New chat", "new-chat-action"),
+        Shortcut("Ctrl+R", "Run the last turn again", "run-again-action"),
+        Shortcut("Up", "In an empty prompt: edit the last turn"),
+        Shortcut("Esc", "Leave a turn as it is, while editing it"),
+        Shortcut("Space", "On a reasoning line: show or hide it"),
+    ),
     "Files": (
         Shortcut("Ctrl+O", "Choose the target", "open-target-action"),
         Shortcut("Ctrl+Shift+O", "Choose the draft", "open-draft-action"),
@@ -73,7 +80,7 @@ class ShortcutSheet(QDialog):
         layout.setSpacing(16)
         columns = QHBoxLayout()
         columns.setSpacing(40)
-        for titles in (("Run", "In a setting"), ("Files",), ("Window",)):
+        for titles in (("Run", "Conversation"), ("Files", "In a setting"), ("Window",)):
             columns.addLayout(self._column(titles))
         layout.addLayout(columns)
         closer = QPushButton("Close")

@@ -27,6 +27,7 @@ class Action(StrEnum):
     CHANGE_SETTINGS = "change_settings"
     OPEN_TRACE = "open_trace"
     EXPORT = "export"
+    EDIT_CHAT = "edit_chat"
     RESTART_ENGINE = "restart_engine"
 
 
@@ -43,7 +44,13 @@ def _rules(moves: set[State], actions: set[Action]) -> Rules:
     return Rules(frozenset(moves | {State.CLOSING}), frozenset(actions))
 
 
-_IDLE = {Action.CHANGE_MODELS, Action.CHANGE_SETTINGS, Action.OPEN_TRACE, Action.EXPORT}
+_IDLE = {
+    Action.CHANGE_MODELS,
+    Action.CHANGE_SETTINGS,
+    Action.OPEN_TRACE,
+    Action.EXPORT,
+    Action.EDIT_CHAT,
+}
 
 TABLE: dict[State, Rules] = {
     State.EMPTY: _rules({State.READY, State.LOADING, State.FAULTED}, _IDLE),

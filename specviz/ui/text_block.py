@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QPainter
 
 from specviz.ui.pieces import displayed
@@ -51,3 +51,12 @@ class TextBlock:
             for run in line.runs:
                 for glyphs in run.glyphs:
                     painter.drawGlyphRun(origin, glyphs)
+
+    def rects_between(self, start: int, end: int, top: float, bottom: float) -> list[QRectF]:
+        """Frames around the characters from `start` to `end`, one for each line, from the corner
+        of the text; only of lines between `top` and `bottom`."""
+        layout = self._layout
+        first, _ = layout.bounds_of(layout.line_at(top))
+        _, after = layout.bounds_of(layout.line_at(bottom))
+        rects = layout.rects_between(max(start, first), min(end, after))
+        return [rect.adjusted(-2, 0.5, 2, -0.5) for rect in rects if rect.width() > 0]

@@ -190,16 +190,19 @@ def mark_mixed(painter: QPainter, rect: QRectF, colours: tuple[QColor, QColor], 
         painter.drawLine(QLineF(outer, y, outer, y - 4))
 
 
+def text_frame(rect: QRectF) -> QRectF:
+    """A frame around the text of a line's rectangle, its underline included."""
+    return selection_rect(rect).adjusted(-0.5, -2.5, 0.5, 2.5)
+
+
 def outline(
     painter: QPainter,
-    rects: Iterable[QRectF],
+    frames: Iterable[QRectF],
     colour: QColor,
     pen_style: Qt.PenStyle = Qt.PenStyle.SolidLine,
 ) -> None:
-    """A rounded frame around spans, one for each line they touch."""
+    """Rounded frames around spans, one for each line they touch."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(colour, 1.25, pen_style))
-    for rect in rects:
-        if rect.width() > 0:
-            frame = selection_rect(rect).adjusted(-0.5, -2.5, 0.5, 2.5)
-            painter.drawRoundedRect(frame, 4, 4)
+    for frame in frames:
+        painter.drawRoundedRect(frame, 4, 4)

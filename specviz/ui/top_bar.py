@@ -41,12 +41,14 @@ class TopBar(QWidget):
         panel_toggled(str): left, strip or right is to be shown or hidden.
         open_trace_requested(): a stored trace is to be opened.
         theme_requested(): dark and light are to be exchanged.
+        new_chat_requested(): a conversation without turns is to begin.
     """
 
     mode_chosen = Signal(object)
     panel_toggled = Signal(str)
     open_trace_requested = Signal()
     theme_requested = Signal()
+    new_chat_requested = Signal()
 
     def __init__(self, export_menu: QMenu, main_menu: QMenu, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,6 +67,7 @@ class TopBar(QWidget):
         layout.setSpacing(16)
         layout.addWidget(label("SpecViz", "name"))
         layout.addWidget(self.modes)
+        layout.addWidget(self._new_chat_button())
         layout.addStretch(1)
         layout.addLayout(self._panel_buttons())
         for button in (self._trace_button(), self._export_button()):
@@ -88,6 +91,20 @@ class TopBar(QWidget):
             self.panels[panel] = button
             line.addWidget(button)
         return line
+
+    def _new_chat_button(self) -> IconButton:
+        button = IconButton("new-chat", quiet=True)
+        button.setObjectName("new-chat-button")
+        button.setProperty("kind", "flat")
+        button.setFixedSize(30, 30)
+        describe(
+            button,
+            "New chat",
+            "Begins a conversation without earlier turns; the models stay loaded.",
+        )
+        button.clicked.connect(self.new_chat_requested)
+        self.new_chat_button = button
+        return button
 
     def _trace_button(self) -> QPushButton:
         button = QPushButton("Open trace…")

@@ -30,7 +30,8 @@ def conversation(qtbot):
 
 
 def note(view: Conversation) -> str:
-    return view._note.text if view._note else ""
+    said = view.page.newest.note
+    return said.text if said else ""
 
 
 def test_the_speculative_answer_comes_before_the_baseline(conversation):
@@ -128,9 +129,9 @@ def test_the_place_of_a_reader_who_scrolled_back_does_not_move(conversation):
 
 
 def first_token_in_sight(view: Conversation) -> int:
-    place = view._reading_place()
-    assert place is not None
-    return place[0]
+    _, position, _ = view._reading_place()
+    assert position is not None
+    return position
 
 
 def test_rejected_drafts_appear_without_moving_what_is_read(conversation):

@@ -17,10 +17,14 @@ from specviz.worker.session import EngineSession
 
 class Recorder:
     def __init__(self):
-        self.runs, self.ended, self.on_notice = [], [], lambda message: None
+        self.runs, self.ended, self.prefilled = [], [], []
+        self.on_notice = lambda message: None
 
     def on_run_started(self, trace):
         self.runs.append(trace.mode.value)
+
+    def on_prefilled(self, event):
+        self.prefilled.append((event.role.value, event.n_reused))
 
     def on_run_ended(self, trace):
         self.ended.append((trace.mode.value, trace.incomplete))
@@ -44,6 +48,7 @@ def test_baseline_first_and_reused_while_nothing_that_matters_changed(tmp_path):
         config = run_config(RunMode.SPECULATIVE)
         assert await runner.measure(config)
         assert recorder.runs == ["baseline", "speculative"]
+        assert recorder.prefilled[0] == ("target", 0)
         assert not runner.reused_baseline
         longer = replace(config, speculation=SpeculationConfig(n_max=7))
         assert await runner.measure(longer)

@@ -422,13 +422,15 @@ def test_a_copy_knows_where_it_was_copied_from(view):
     builder.step(["one", " two"], 2, " four", copied_from=12)
     view.set_trace(builder.finish())
     assert "copied from token 1 of the answer" in view.answer.tooltip(4)
-    assert view.answer.offsets_of_copy_source(4) == (0, len("one two"))
+    assert view.answer.copy_source_of(4).in_answer == ((0, len("one two")),)
 
 
 def test_a_copy_from_the_prompt_says_so(view):
     view.set_trace(TraceBuilder(n_prompt=12).step(["one"], 1, " two", copied_from=3).finish())
     assert "copied from the prompt" in view.answer.tooltip(0)
-    assert view.answer.offsets_of_copy_source(0) is None
+    source = view.answer.copy_source_of(0)
+    assert (source.in_prompt, source.in_answer) == (((3, 4),), ())
+    assert view.page.copy_sources(0, 0) == []  # the text of the prompt is not known
 
 
 def test_the_ground_is_the_palettes(view):

@@ -1,0 +1,102 @@
+"""The line above a reasoning block that says how long it is, and folds it away or shows it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from specviz.ui.theme import DARK, Palette, tint
+from specviz.ui.typefaces import figure_font
+
+HEIGHT = 24
+_TEXT_AT = 18
+_PADDING = 8
+
+
+def paint_header(
+    painter: QPainter, rect: QRectF, words: str, palette: Palette, *, folded: bool, strong: bool
+) -> None:
+    """A triangle that tells whether the block is folded, and the words."""
+    colour = QColor(palette.text if strong else palette.quiet)
+    x, y = rect.left() + 6.0, rect.center().y()
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    if folded:
+        corners = [QPointF(x - 2, y - 4), QPointF(x + 3, y), QPointF(x - 2, y + 4)]
+    else:
+        corners = [QPointF(x - 4, y - 2), QPointF(x + 4, y - 2), QPointF(x, y + 3)]
+    painter.drawPolygon(QPolygonF(corners))
+    painter.setPen(colour)
+    painter.setFont(figure_font())
+    flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+    painter.drawText(rect.adjusted(_TEXT_AT, 0, 0, 0), flags, words)
+
+
+class ReasoningHeader(QAbstractButton):
+    """Folds the reasoning of one answer away, and shows it again; checked while it is shown.
+
+    Attributes:
+        block: the number of the turn that it belongs to.
+
+    Signals:
+        focused(): the keyboard has come here.
+    """
+
+    focused = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("reasoning-toggle")
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleDescription(
+            "Shows or hides what the model thought before its answer; no figure changes."
+        )
+        self.block = -1
+        self._palette = DARK
+        self._framed = False
+
+    def show_state(self, words: str, folded: bool, framed: bool, palette: Palette) -> None:
+        """Show other words, another state or colours. `framed`: something inside is pointed at."""
+        shown = (self.text(), not self.isChecked(), self._framed, self._palette)
+        if (words, folded, framed, palette) == shown:
+            return
+        self._framed, self._palette = framed, palette
+        self.setChecked(not folded)
+        self.setText(words)
+        self.setAccessibleName(f"{words}, {'hidden' if folded else 'shown'}")
+        self.resize(self.sizeHint())
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        width = QFontMetricsF(figure_font()).horizontalAdvance(self.text())
+        return QSize(int(width) + _TEXT_AT + _PADDING, HEIGHT)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focused.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        palette, rect = self._palette, QRectF(self.rect())
+        frame = rect.adjusted(0.5, 0.5, -0.5, -0.5)
+        if self.underMouse() and self.isEnabled():
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(tint(palette.text, palette.ground, 0.06)))
+            painter.drawRoundedRect(frame, 6, 6)
+        if self.hasFocus() or self._framed:
+            style = Qt.PenStyle.SolidLine if self.hasFocus() else Qt.PenStyle.DashLine
+            painter.setPen(QPen(QColor(palette.accent), 1, style))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(frame, 6, 6)
+        paint_header(
+            painter,
+            rect,
+            self.text(),
+            palette,
+            folded=not self.isChecked(),
+            strong=self.underMouse(),
+        )

@@ -266,7 +266,7 @@ def _copy(text: str) -> None:
 
 
 def _in_words(row: SourceStatistics) -> str:
-    facts = [f"asked {_times(row.n_draft_calls)}", figures.counted(row.n_drafts, "draft")]
+    facts = [_asked(row.n_draft_calls), figures.counted(row.n_drafts, "draft")]
     if row.n_dropped_drafts:
         facts.append(f"{figures.count(row.n_dropped_drafts)} too short")
     if row.n_tested:
@@ -277,5 +277,5 @@ def _in_words(row: SourceStatistics) -> str:
     return f"{full_name(row.source)}: {', '.join(facts)}"
 
 
-def _times(n: int) -> str:
-    return {0: "never", 1: "once"}.get(n, f"{figures.count(n)} times")
+def _asked(n: int) -> str:
+    return {0: "never asked", 1: "asked once"}.get(n, f"asked {figures.count(n)} times")

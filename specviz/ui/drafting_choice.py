@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from specviz.trace.config import DraftSource
 from specviz.trace.sources import MODEL_SOURCES, NGRAM_SOURCES
@@ -35,6 +35,13 @@ class Slots:
     nextn_layers: int | None = None
 
 
+class _Shown(NamedTuple):
+    """What is in use, picked or not."""
+
+    method: Method
+    ngrams: tuple[DraftSource, ...]
+
+
 class DraftingChoice:
     """The chosen method, the n-gram sources and the model source behind it.
 
@@ -50,6 +57,7 @@ class DraftingChoice:
         self.slots = Slots()
         self._picked = False
         self._wanted_by: DraftSource | None = None
+        self._before_example: _Shown | None = None
 
     @property
     def uses_model(self) -> bool:
@@ -84,24 +92,45 @@ class DraftingChoice:
         self.slots = slots
         self._settle_drafted_by()
         if not self._picked:
+            self._before_example = None
             self.method = self._natural_method()
 
     def pick_method(self, method: Method) -> None:
         """The user picked a method; it stays whatever is put into the slots."""
+        self._before_example = None
         self.method = method
         self._picked = True
 
     def pick_drafted_by(self, source: DraftSource) -> None:
         """The user picked between draft file and MTP blocks."""
+        self._before_example = None
         self._wanted_by = source
         self.drafted_by = source
 
     def pick_ngrams(self, sources: Iterable[DraftSource]) -> None:
         """The user picked n-gram sources; none at all is no pick."""
+        self._before_example = None
         self.ngrams = _in_order(NGRAMS, sources) or self.ngrams
 
     def take(self, sources: Iterable[DraftSource]) -> None:
         """A configuration says what to use. This is not a pick of the user."""
+        self._before_example = None
+        self._use(sources)
+
+    def lend(self, sources: Iterable[DraftSource]) -> None:
+        """An example says what to use. With the next one that says nothing, all is as before."""
+        before = self._before_example or _Shown(self.method, self.ngrams)
+        wanted = tuple(sources)
+        if wanted:
+            self._use(wanted)
+            self._before_example = before
+        else:
+            self.method, self.ngrams = before
+            self._settle_drafted_by()
+            self._before_example = None
+
+    def _use(self, sources: Iterable[DraftSource]) -> None:
+        sources = tuple(sources)
         ngrams, models = _in_order(NGRAMS, sources), _in_order(MODELS, sources)
         if ngrams:
             self.ngrams = ngrams
@@ -115,10 +144,11 @@ class DraftingChoice:
     # ---- remembering ----------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
         """What is remembered between starts: what the user picked, and nothing else."""
+        own = self._before_example or _Shown(self.method, self.ngrams)
         return {
-            "method": self.method.value if self._picked else None,
+            "method": own.method.value if self._picked else None,
             "drafted_by": self._wanted_by.value if self._wanted_by else None,
-            "ngrams": [source.value for source in self.ngrams],
+            "ngrams": [source.value for source in own.ngrams],
         }
 
     def restore_state(self, state: object) -> None:

@@ -25,6 +25,7 @@ from specviz.trace.validation import NGRAM_SIZES
 from specviz.ui import drafting_checks as checks
 from specviz.ui import setting_catalogue as catalogue
 from specviz.ui.drafting_choice import DraftingChoice, Method, Slots
+from specviz.ui.examples import Example
 from specviz.ui.file_field import FileField
 from specviz.ui.many_field import ManyField
 from specviz.ui.numbers import NumberFormat, Value
@@ -188,9 +189,20 @@ class DraftingSection(QWidget):
 
     def apply(self, speculation: SpeculationConfig, n_batch: int) -> None:
         """Show other values without announcing it; the check has `n_batch` rows at most."""
-        self._base, self._n_batch = speculation, n_batch
-        self._choice.take(speculation.sources)
+        self._n_batch = n_batch
         self._n_max.set_number(replace(catalogue.N_MAX, maximum=max(n_batch - 1, 1)))
+        self._choice.take(speculation.sources)
+        self._show_values(speculation)
+        self.show_choice()
+
+    def apply_example(self, example: Example) -> None:
+        """Show the settings that an example brings; its sources are in use for it alone."""
+        self._choice.lend(example.sources)
+        self._show_values(example.applied_to(self.speculation()))
+        self.show_choice()
+
+    def _show_values(self, speculation: SpeculationConfig) -> None:
+        self._base = speculation
         for field, value in (
             (self._n_max, speculation.n_max),
             (self._n_min, speculation.n_min),
@@ -200,7 +212,6 @@ class DraftingSection(QWidget):
         self._show_sizes(speculation)
         self._files["static_path"].set_value(speculation.ngram_cache.static_path)
         self._files["dynamic_path"].set_value(speculation.ngram_cache.dynamic_path)
-        self.show_choice()
 
     def _show_sizes(self, speculation: SpeculationConfig) -> None:
         for source in NGRAM_SIZES:

@@ -38,6 +38,7 @@ from specviz.ui import figures
 from specviz.ui import setting_catalogue as catalogue
 from specviz.ui.drafting_choice import Slots
 from specviz.ui.drafting_section import DraftingSection
+from specviz.ui.examples import Example
 from specviz.ui.icons import IconButton
 from specviz.ui.model_card import CardPhase, CardState, ModelCard
 from specviz.ui.numbers import NumberFormat, Value
@@ -489,6 +490,14 @@ class SetupPanel(QScrollArea):
         self._repack.set_value(load.repack)
         for row in self.rows.values():
             row.set_note(Note.REFUSED, "")
+        self._check()
+
+    def apply_example(self, example: Example) -> None:
+        """Show the drafting settings that suit an example, without announcing it.
+
+        The sources it brings are those of the user again with the next example that brings none.
+        """
+        self._drafting.apply_example(example)
         self._check()
 
     def _apply_model(self, role: Role, spec: ModelSpec | None) -> None:

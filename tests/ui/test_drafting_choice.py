@@ -119,6 +119,29 @@ def test_a_configuration_without_sources_changes_nothing(choice):
     assert choice.sources == before
 
 
+def test_an_example_borrows_the_choice(choice):
+    choice.see(MTP_PAIR)
+    choice.pick_method(Method.BOTH)
+    choice.lend((DraftSource.NGRAM_SIMPLE,))
+    choice.lend((MOD,))
+    assert choice.sources == (MOD,)
+    assert choice.state()["method"] == "both", "the example is not what the user picked"
+    choice.lend(())
+    assert choice.sources == (MOD, SIMPLE)
+    choice.lend((DraftSource.NGRAM_SIMPLE,))
+    choice.pick_method(Method.NGRAM)
+    choice.lend(())
+    assert choice.sources == (DraftSource.NGRAM_SIMPLE,), "the user made it their own"
+
+
+def test_a_change_of_models_ends_an_example_where_nothing_was_picked(choice):
+    choice.see(TARGET)
+    choice.lend((MOD, SIMPLE))
+    choice.see(PAIR)
+    choice.lend(())
+    assert choice.sources == (SIMPLE,)
+
+
 def test_what_was_picked_is_remembered(choice):
     choice.see(MTP_PAIR)
     choice.pick_method(Method.MODEL)

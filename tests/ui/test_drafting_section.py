@@ -20,6 +20,7 @@ from specviz.trace.config import (
 )
 from specviz.trace.presets import CODE_REFACTORING, LLAMA_CPP, SHORT_TEXTS
 from specviz.ui import setting_catalogue as catalogue
+from specviz.ui.examples import Example
 from specviz.ui.model_card import CardPhase, CardState, empty_card, error_card, reading_card
 from specviz.ui.setup_panel import START_CONFIG, SetupPanel
 
@@ -196,6 +197,21 @@ def test_what_the_slots_chose_is_not_remembered_as_a_pick(panel, qtbot):
     assert chosen(again) == "ngram", "as it was left"
     put(again, Role.DRAFT, READY_DRAFT)
     assert chosen(again) == "model"
+
+
+def test_an_example_sets_method_and_sizes_and_the_next_one_gives_the_method_back(panel):
+    put(panel, Role.TARGET, PLAIN_TARGET)
+    put(panel, Role.DRAFT, READY_DRAFT)
+    copying = Example(
+        name="x", prompt="x", lesson="x.", sources=(MOD,), preset=CODE_REFACTORING.key, p_min=0.4
+    )
+    panel.apply_example(copying)
+    assert chosen(panel) == "ngram"
+    assert panel.rows["ngram-preset"].fields[0].text() == "Code refactoring"
+    panel.apply_example(Example(name="y", prompt="y", lesson="y.", n_max=2))
+    assert chosen(panel) == "model" and sources(panel) == (SIMPLE,)
+    speculation = panel.config().speculation
+    assert (speculation.n_max, speculation.p_min) == (2, 0.4)
 
 
 # ---- MTP blocks --------------------------------------------------------------------------------

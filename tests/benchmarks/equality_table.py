@@ -13,6 +13,7 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from gguf import GGMLQuantizationType as TensorType
 from support.equality import DRAFTINGS, MODELS, SAMPLINGS, Outcome, Table, cells
 
 HEADINGS = (
@@ -26,6 +27,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tokens", type=int, default=240, help="tokens of each run")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="of noise and sampler")
+    parser.add_argument("--weights", choices=["Q8_0", "Q4_0", "Q4_1", "Q5_1"], default="Q8_0")
     parser.add_argument("--model", choices=list(MODELS), nargs="+", default=list(MODELS))
     parser.add_argument("--drafter", choices=list(DRAFTINGS), nargs="+", default=list(DRAFTINGS))
     parser.add_argument("--sampling", choices=list(SAMPLINGS), nargs="+", default=list(SAMPLINGS))
@@ -40,7 +42,12 @@ def main() -> int:
     started = perf_counter()
     for seed in chosen.seeds:
         with tempfile.TemporaryDirectory() as folder:
-            table = Table(Path(folder), max_tokens=chosen.tokens, seed=seed)
+            table = Table(
+                Path(folder),
+                max_tokens=chosen.tokens,
+                seed=seed,
+                wtype=TensorType[chosen.weights],
+            )
             for model, drafting in cells():
                 if model.name not in chosen.model or drafting.name not in chosen.drafter:
                     continue

@@ -78,11 +78,11 @@ MODELS = {
         Model("qwen35", tiny_gguf.write_qwen35, "snapshots", next_token=True),
         Model("qwen35moe", tiny_gguf.write_qwen35moe, "snapshots", next_token=True),
         Model("lfm2", tiny_gguf.write_lfm2, "snapshots", mix=0.03),
-        Model("nemotron_h", tiny_gguf.write_nemotron_h, "snapshots"),
+        Model("nemotron_h", tiny_gguf.write_nemotron_h, "snapshots", mix=0.03),
         Model("qwen3next", tiny_gguf.write_qwen3next, "checkpoint", next_token=True),
-        Model("jamba", tiny_gguf.write_jamba, "checkpoint", mix=0.02),
-        Model("falcon-h1", tiny_gguf.write_falcon_h1, "checkpoint", mix=0.005),
-        Model("mamba", tiny_gguf.write_mamba, "checkpoint", mix=0.001),
+        Model("jamba", tiny_gguf.write_jamba, "checkpoint"),
+        Model("falcon-h1", tiny_gguf.write_falcon_h1, "checkpoint"),
+        Model("mamba", tiny_gguf.write_mamba, "checkpoint", mix=0.03),
         Model("rwkv7", tiny_gguf.write_rwkv7, "checkpoint"),
     )
 }
@@ -230,13 +230,26 @@ def run(engine: LlamaEngine, config: RunConfig) -> Trace:
 
 
 class Table:
-    """Runs cells. Files and baselines are made once and used for all cells that need them."""
+    """Runs cells. Files and baselines are made once and used for all cells that need them.
 
-    def __init__(self, folder: Path, *, max_tokens: int, seed: int = 1) -> None:
+    `seed`: of sampler and noise. `n_ctx` and `file_options` (see tiny_gguf) hold for all cells.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        max_tokens: int,
+        seed: int = 1,
+        n_ctx: int = 1024,
+        **file_options: Any,
+    ) -> None:
         self.engine = NoisyEngine(safe_mode=True)
         self._folder = folder
         self._max_tokens = max_tokens
         self._seed = seed
+        self._n_ctx = n_ctx
+        self._file_options = file_options
         self._files: dict[str, Path] = {}
         self._baselines: dict[tuple[str, str], Trace] = {}
 
@@ -247,7 +260,7 @@ class Table:
     def target(self, model: Model) -> Path:
         """The model's file."""
         if model.name not in self._files:
-            self._files[model.name] = model.file(self._folder)
+            self._files[model.name] = model.file(self._folder, **self._file_options)
         return self._files[model.name]
 
     def _draft(self, name: str | None) -> Path | None:
@@ -267,7 +280,7 @@ class Table:
         if key not in self._baselines:
             config = raw_run(
                 RunMode.BASELINE,
-                exact_load(self.target(model)),
+                exact_load(self.target(model), n_ctx=self._n_ctx),
                 max_tokens=self._max_tokens,
                 sampling=self._sampling(sampling),
                 speculation=SpeculationConfig(sources=()),
@@ -278,7 +291,8 @@ class Table:
     def speculative(self, model: Model, drafting: Drafting, sampling: str) -> Trace:
         """The same with drafts."""
         baseline = self.baseline(model, sampling)
-        load = exact_load(self.target(model), self._draft(drafting.draft))
+        draft = self._draft(drafting.draft)
+        load = exact_load(self.target(model), draft, n_ctx=self._n_ctx)
         config = raw_run(
             RunMode.SPECULATIVE,
             load,
@@ -364,6 +378,9 @@ def _first_difference(baseline: Trace, speculative: Trace) -> str | None:
             return f"token {i} is {got}, the baseline's is {expected}"
     if len(theirs) != len(ours):
         return f"{len(ours)} tokens, the baseline has {len(theirs)}"
+    assert baseline.finished is not None and speculative.finished is not None
+    if baseline.finished.reason is not speculative.finished.reason:
+        return f"ended by {speculative.finished.reason}, the baseline by {baseline.finished.reason}"
     pairs = zip(scores(baseline), scores(speculative), strict=True)
     for i, (expected_score, got_score) in enumerate(pairs):
         if expected_score != got_score:

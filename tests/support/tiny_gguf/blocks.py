@@ -113,7 +113,7 @@ def mamba1_keys(n_embd: int) -> dict[str, Any]:
 def mamba1(weights: Weights, block: int, n_embd: int, *, norms: bool = False) -> None:
     """State 16, rank 32; `norms`: Jamba's of time step, B and C."""
     prefix, inner, state, rank = f"blk.{block}.", 2 * n_embd, 16, 32
-    weights.matrix(prefix + "ssm_in.weight", n_embd, 2 * inner)
+    weights.matrix(prefix + "ssm_in.weight", n_embd, 2 * inner, gain=1.0)
     weights.vector(prefix + "ssm_conv1d.weight", 4, inner, spread=0.5)
     weights.vector(prefix + "ssm_conv1d.bias", inner)
     weights.matrix(prefix + "ssm_x.weight", inner, rank + 2 * state)
@@ -143,7 +143,7 @@ def mamba2(weights: Weights, block: int, n_embd: int, *, n_groups: int, norm: bo
     """See `mamba2_keys`."""
     prefix, inner, state, heads = f"blk.{block}.", 256, 32, 8
     width = inner + 2 * n_groups * state
-    weights.matrix(prefix + "ssm_in.weight", n_embd, inner + width + heads)
+    weights.matrix(prefix + "ssm_in.weight", n_embd, inner + width + heads, gain=1.0)
     weights.vector(prefix + "ssm_conv1d.weight", 4, width, spread=0.5)
     weights.vector(prefix + "ssm_conv1d.bias", width)
     weights.vector(prefix + "ssm_dt.bias", heads, mean=-1.0, spread=0.5)

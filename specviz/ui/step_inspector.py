@@ -1,15 +1,19 @@
-"""One verify step in full: draft tokens with both probabilities, what replaced them, times."""
+"""One verify step in full: who drafted, each draft token, what replaced it, times."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QTextBlockFormat, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from specviz.trace.events import StepVerified
+from specviz.trace.sources import NGRAM_SOURCES, sources_in_use
 from specviz.trace.trace import Trace
 from specviz.ui import figures
 from specviz.ui.pieces import visible
+from specviz.ui.source_words import NAMES
 from specviz.ui.step_strip import step_seconds
 from specviz.ui.theme import DARK, Palette
 from specviz.ui.token_layout import Style
@@ -69,6 +73,7 @@ class StepInspector(QTextEdit):
             self._words(NOTHING_CHOSEN)
         else:
             self._title(trace, index)
+            self._origin(trace, index)
             self._tokens(trace, index)
             self._footer(trace, index)
         self.moveCursor(QTextCursor.MoveOperation.Start)
@@ -113,15 +118,24 @@ class StepInspector(QTextEdit):
             self._words(" · the target alone")
         self._words(f" · {figures.short_time(step_seconds(trace, index))}")
 
+    def _origin(self, trace: Trace, index: int) -> None:
+        """Who drafted, where that is not told by itself: above the tokens, which may be many."""
+        words = origin_words(trace, index)
+        if words:
+            self._new_line()
+            self._words(words)
+
     def _tokens(self, trace: Trace, index: int) -> None:
         step = trace.steps[index]
         kept = trace.accepted_of_step(index)
+        has_draft_probs = _has_draft_probs(step)
         for i, token in enumerate(step.draft):
             self._new_line()
             style = Style.ACCEPTED if i < kept else Style.REJECTED
-            self._mono(
-                f"{visible(token.piece)} {_pair(token.draft_prob, token.target_prob)}", style
-            )
+            probs = figures.probability(token.target_prob)
+            if has_draft_probs:
+                probs = f"{figures.probability(token.draft_prob)} / {probs}"
+            self._mono(f"{visible(token.piece)} {probs}", style)
             if i == step.n_accepted:
                 self._replacement(step)
         if step.target is not None and step.n_accepted == len(step.draft):
@@ -145,14 +159,47 @@ class StepInspector(QTextEdit):
         step = trace.steps[index]
         if step.draft:
             self._new_line()
-            self._words("draft p / target p")
-        for line in _notes(trace, step):
+            self._words("draft p / target p" if _has_draft_probs(step) else "target p")
+        for line in _notes(step):
             self._new_line()
             self._words(line)
 
 
-def _pair(draft: float | None, target: float | None) -> str:
-    return f"{figures.probability(draft)} / {figures.probability(target)}"
+def _has_draft_probs(step: StepVerified) -> bool:
+    """Copies have no probability of the draft's; of models an unknown one is a dash."""
+    is_copied = any(token.copied_from is not None for token in step.draft)
+    from_text = is_copied or step.drafter in NGRAM_SOURCES
+    return not from_text or any(token.draft_prob is not None for token in step.draft)
+
+
+def origin_words(trace: Trace, index: int) -> str:
+    """Who drafted a step and what it copied; who looked in vain; nothing where only one could."""
+    step = trace.steps[index]
+    in_use = sources_in_use(trace.started.config) if trace.started else ()
+    if not step.draft:
+        searched = [call.source for call in step.calls if call.source in NGRAM_SOURCES]
+        return "nothing found to copy" if searched and not step.n_dropped else ""
+    name = NAMES[step.drafter] if step.drafter is not None else ""
+    copied = [token.copied_from for token in step.draft if token.copied_from is not None]
+    if copied:
+        copies = f"copied {_place(copied, trace)}"
+        return f"{name}: {copies}" if name else copies
+    return name if len(in_use) > 1 or step.drafter in NGRAM_SOURCES else ""
+
+
+def _place(copied: list[int], trace: Trace) -> str:
+    """`tokens 35 to 50 of the prompt`, counted from 1."""
+    n_prompt = trace.started.n_prompt if trace.started else 0
+    first, last = copied[0], copied[-1]
+    of, before = ("the prompt", 0) if first < n_prompt else ("the answer", n_prompt)
+    start = figures.count(first - before + 1)
+    if len(copied) == 1:
+        return f"token {start} of {of}"
+    if any(after - at != 1 for at, after in pairwise(copied)):
+        return f"from several places, token {start} of {of} first"
+    if first < n_prompt <= last:
+        return f"from token {start} of {of} on"
+    return f"tokens {start} to {figures.count(last - before + 1)} of {of}"
 
 
 def _own(step: StepVerified) -> str:
@@ -160,7 +207,7 @@ def _own(step: StepVerified) -> str:
     return f"{visible(step.target.piece)} {figures.probability(step.target.target_prob)}"
 
 
-def _notes(trace: Trace, step: StepVerified) -> list[str]:
+def _notes(step: StepVerified) -> list[str]:
     notes = []
     if step.target is not None and step.target.runner_up is not None:
         other = step.target.runner_up
@@ -168,16 +215,8 @@ def _notes(trace: Trace, step: StepVerified) -> list[str]:
             f"runner-up {visible(other.piece)}, {figures.decimal(other.margin, 2)} behind in logits"
         )
     if step.n_dropped:
-        notes.append(f"{figures.counted(step.n_dropped, 'more token')} drafted, dropped unchecked")
-    copied = [token.copied_from for token in step.draft if token.copied_from is not None]
-    if copied:
-        n_prompt = trace.started.n_prompt if trace.started else 0
-        if copied[0] < n_prompt:
-            source = "the prompt"
-        else:
-            source = f"token {figures.count(copied[0] - n_prompt + 1)} of the answer"
-        drafter = step.drafter.value if step.drafter else "n-gram"
-        notes.append(f"copied from {source} ({drafter})")
+        what = "more token" if step.draft else "token"
+        notes.append(f"{figures.counted(step.n_dropped, what)} drafted, dropped unchecked")
     times = [
         ("draft", step.draft_seconds),
         ("check", step.verify_seconds),

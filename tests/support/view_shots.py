@@ -377,6 +377,20 @@ def inspector_step(palette):
 
 
 @shot
+def inspector_copies(palette):
+    from specviz.ui.step_inspector import StepInspector
+
+    view = StepInspector()
+    view.resize(356, 156)
+    builder = traces.TraceBuilder(traces.run_config(sources=[DraftSource.NGRAM_MOD]), n_prompt=90)
+    draft = ["def", " reverse", "(text", "):", "\n    ", "return", " text", "[::-1]"]
+    probs = [(None, 0.97 - 0.06 * i) for i in range(len(draft))]
+    builder.step(draft, 6, " words", copied_from=34, probs=probs, target_prob=0.83, seconds=0.18)
+    view.show_step(builder.trace, 0)
+    return view
+
+
+@shot
 def inspector_empty(palette):
     from specviz.ui.step_inspector import StepInspector
 

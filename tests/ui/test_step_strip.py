@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
-from support.traces import TraceBuilder, baseline_of, explanation, lively_run, long_run
+from support.traces import (
+    TraceBuilder,
+    baseline_of,
+    explanation,
+    lively_run,
+    long_run,
+    run_config,
+)
 
-from specviz.trace.events import StopReason
+from specviz.trace.config import DraftSource
+from specviz.trace.events import DraftCall, StopReason
+from specviz.trace.trace import Trace
 from specviz.ui.figures import THIN
 from specviz.ui.step_inspector import NOTHING_CHOSEN, StepInspector
 from specviz.ui.step_strip import StepStrip, cells_of
@@ -212,11 +223,58 @@ def test_the_end_of_the_answer_is_told(inspector):
     assert "␣b – / – → end of the answer" in inspector.text()
 
 
-def test_copies_and_dropped_tokens_are_told(inspector):
-    trace = TraceBuilder(n_prompt=12).step([" a"], 1, " b", copied_from=5, n_dropped=2).finish()
-    inspector.show_step(trace, 0)
-    assert "copied from the prompt (ngram-mod)" in inspector.text()
+def copying(positions: list[int], **parts: object) -> Trace:
+    """A step that copied tokens from these positions, of a prompt of twelve tokens."""
+    builder = TraceBuilder(n_prompt=12).plain("one", "two", "three", "four")
+    builder.step([f"c{i}" for i in range(len(positions))], 1, "x", copied_from=0, **parts)
+    trace = builder.trace
+    step = trace.steps[-1]
+    draft = tuple(
+        replace(token, copied_from=at) for token, at in zip(step.draft, positions, strict=True)
+    )
+    trace.steps[-1] = replace(step, draft=draft)
+    return builder.trace
+
+
+@pytest.mark.parametrize(
+    ("positions", "words"),
+    [
+        ([5], "token chain: copied token 6 of the prompt"),
+        ([3, 4, 5], "token chain: copied tokens 4 to 6 of the prompt"),
+        ([13, 14], "token chain: copied tokens 2 to 3 of the answer"),
+        ([11, 12, 13], "token chain: copied from token 12 of the prompt on"),
+        ([2, 3, 9], "token chain: copied from several places, token 3 of the prompt first"),
+    ],
+)
+def test_copies_are_told_with_their_source_above_the_tokens(inspector, positions, words):
+    inspector.show_step(copying(positions), 4)
+    lines = inspector.text().split("\n")
+    assert lines[1] == words
+    assert lines[2].startswith("c0 –") and "/" not in lines[2]
+    assert "target p" in lines and "draft p" not in inspector.text()
+
+
+def test_dropped_tokens_are_told(inspector):
+    inspector.show_step(copying([3], n_dropped=2), 4)
     assert "2 more tokens drafted, dropped unchecked" in inspector.text()
+    inspector.show_step(TraceBuilder().step(target="a", n_dropped=2).finish(), 0)
+    assert "\n2 tokens drafted, dropped unchecked" in inspector.text()
+
+
+def test_the_drafter_is_named_where_several_could_be_it(inspector):
+    sources = [DraftSource.NGRAM_MOD, DraftSource.DRAFT_SIMPLE]
+    builder = TraceBuilder(run_config(sources=sources)).step(["a"], 1, "b", probs=[(0.9, 0.8)])
+    inspector.show_step(builder.finish(), 0)
+    assert inspector.text().split("\n")[1:3] == ["draft model", "a 0.90 / 0.80"]
+    inspector.show_step(explanation().trace, 1)
+    assert "draft model" not in inspector.text()
+
+
+def test_a_search_in_vain_is_told(inspector):
+    builder = TraceBuilder(run_config(sources=[DraftSource.NGRAM_MOD]))
+    call = DraftCall(source=DraftSource.NGRAM_MOD, n_tokens=0, n_dropped=0, seconds=0.0)
+    inspector.show_step(builder.step(target="a", calls=[call]).finish(), 0)
+    assert inspector.text().split("\n")[1] == "nothing found to copy"
 
 
 def test_pieces_are_never_markup(inspector):

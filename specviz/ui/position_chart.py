@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -96,9 +98,9 @@ class PositionChart(QWidget):
         if self._pitch() < 20:
             font = figure_font(LABEL_PX - 2)
         painter.setFont(font)
-        every = 1
-        while self._pitch() * every < QFontMetricsF(font).horizontalAdvance("100") - 1:
-            every += 1
+        measure, last = QFontMetricsF(font), str(len(self._rates))
+        room = max(measure.horizontalAdvance("100") - 1, measure.horizontalAdvance(last) + 3)
+        every = math.ceil(room / self._pitch())
         colour = QColor(tint(palette.accent, palette.panel, 0.86))
         for i, rate in enumerate(self._rates):
             bar = self._bar(i, rate or 0.0)
@@ -117,8 +119,10 @@ class PositionChart(QWidget):
     def _centred(
         self, painter: QPainter, bar: QRectF, top: float, height: float, text: str
     ) -> None:
-        box = QRectF(bar.center().x() - 30, top, 60, height)
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+        # a thin first or last bar is narrower than its label, which stays inside
+        half = QFontMetricsF(painter.font()).horizontalAdvance(text) / 2
+        x = min(max(bar.center().x(), half), self.width() - half)
+        painter.drawText(QRectF(x - 30, top, 60, height), Qt.AlignmentFlag.AlignCenter, text)
 
     def _paint_empty(self, painter: QPainter) -> None:
         painter.setPen(QColor(self._palette.line))

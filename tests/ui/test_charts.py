@@ -66,7 +66,7 @@ def test_higher_rates_have_higher_bars(positions):
     assert first.right() < second.left()
 
 
-@pytest.mark.parametrize("n_max", [1, 8, 16, 64])
+@pytest.mark.parametrize("n_max", [1, 8, 16, 64, 511])
 def test_any_number_of_bars_stays_inside(positions, n_max):
     builder = TraceBuilder()
     builder.step([f" {i}" for i in range(n_max)], n_max, " end")

@@ -56,6 +56,7 @@ class DraftingSection(QWidget):
         self._choice = DraftingChoice()
         self._base = SpeculationConfig()
         self._n_batch = 0
+        self._resting = False
         self._groups: dict[DraftSource, QLabel] = {}
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
@@ -181,6 +182,11 @@ class DraftingSection(QWidget):
         self._choice.see(slots)
         self.show_choice()
 
+    def set_resting(self, resting: bool) -> None:
+        """Nothing is drafted in the next run, so nothing that is missing is a warning."""
+        self._resting = resting
+        self._show_hint()
+
     def set_locked(self, locked: bool) -> None:
         """Nothing can be changed while locked. Rows are locked by the panel, as all rows are."""
         self.methods.setEnabled(not locked)
@@ -304,8 +310,8 @@ class DraftingSection(QWidget):
         elif choice.method is Method.BOTH:
             by_mtp = choice.drafted_by is DraftSource.DRAFT_MTP
             text = catalogue.MTP_FIRST if by_mtp else catalogue.NGRAMS_FIRST
-        # with nothing chosen yet, what is missing is no warning
-        blocks = choice.lacks_draft and choice.slots.has_target
+        # nor is it one before there is a target
+        blocks = choice.lacks_draft and choice.slots.has_target and not self._resting
         set_role(self._hint, "hint" if blocks else "small")
         self._hint.setText(text)
         self._hint.setVisible(bool(text))

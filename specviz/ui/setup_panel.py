@@ -383,6 +383,7 @@ class SetupPanel(QScrollArea):
     def set_mode(self, mode: RunMode) -> None:
         """The mode of the next run; drafting rows rest in a baseline run."""
         self._mode = mode
+        self._drafting.set_resting(mode is RunMode.BASELINE)
         self._check()
 
     def set_recent(self, role: Role, paths: Sequence[Path]) -> None:
@@ -466,6 +467,7 @@ class SetupPanel(QScrollArea):
         """Show another configuration without announcing it; cards are told apart by `show_card`."""
         self._base = config
         self._mode = config.mode
+        self._drafting.set_resting(config.mode is RunMode.BASELINE)
         load, sampling = config.load, config.sampling
         for role, spec in ((Role.TARGET, load.target), (Role.DRAFT, load.draft)):
             self._apply_model(role, spec)

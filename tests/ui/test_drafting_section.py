@@ -166,7 +166,10 @@ def test_a_missing_draft_is_explained_at_the_segments(panel):
     assert hint(panel) == ""
     segment(panel, "model").click()
     assert hint(panel) == catalogue.NEEDS_DRAFT
-    assert panel.findChild(QLabel, "drafting-hint").property("role") == "hint"
+    role = panel.findChild(QLabel, "drafting-hint").property
+    assert role("role") == "hint"
+    panel.set_mode(RunMode.BASELINE)
+    assert role("role") == "small", "a baseline lacks nothing"
     put(panel, Role.DRAFT, READY_DRAFT)
     assert hint(panel) == ""
 

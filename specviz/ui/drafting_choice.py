@@ -143,7 +143,7 @@ class DraftingChoice:
 
     # ---- remembering ----------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
-        """What is remembered between starts: what the user picked, and what was in use beside it."""
+        """What is remembered between starts: the picks, and the n-gram sources behind them."""
         own = self._before_example or _Shown(self.method, self.ngrams)
         return {
             "method": own.method.value if self._picked else None,

@@ -310,7 +310,7 @@ class DraftingSection(QWidget):
         elif choice.method is Method.BOTH:
             by_mtp = choice.drafted_by is DraftSource.DRAFT_MTP
             text = catalogue.MTP_FIRST if by_mtp else catalogue.NGRAMS_FIRST
-        # nor is it one before there is a target
+        # a warning only where it stands in the way of a run
         blocks = choice.lacks_draft and choice.slots.has_target and not self._resting
         set_role(self._hint, "hint" if blocks else "small")
         self._hint.setText(text)

@@ -42,7 +42,10 @@ def _parser() -> ArgumentParser:
     )
     parser.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="stored trace")
     parser.add_argument(
-        "--csv", type=Path, metavar="DIR", help="write tokens.csv, steps.csv and summary.csv"
+        "--csv",
+        type=Path,
+        metavar="DIR",
+        help="write tokens.csv, steps.csv, sources.csv and summary.csv",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the summary")
     return parser

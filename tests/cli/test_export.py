@@ -34,10 +34,8 @@ def test_tables_and_summary(
     folder, file = tmp_path / "csv", tmp_path / "summary.json"
     code, out, err = export(capsys, *pair, "--csv", folder, "--json", file)
     assert (code, err) == (0, "")
-    assert out.splitlines() == [
-        str(path)
-        for path in (folder / "tokens.csv", folder / "steps.csv", folder / "summary.csv", file)
-    ]
+    tables = [folder / f"{name}.csv" for name in ("tokens", "steps", "sources", "summary")]
+    assert out.splitlines() == [str(path) for path in (*tables, file)]
     with (folder / "tokens.csv").open(encoding="utf-8", newline="") as table:
         rows = list(csv.DictReader(table))
     values = json.loads(file.read_bytes())

@@ -15,6 +15,10 @@ from specviz.engine.drafting.base import Drafter
 from specviz.engine.drafting.chain import DrafterChain
 from specviz.engine.drafting.draft_model import DraftModelDrafter
 from specviz.engine.drafting.next_token import NextTokenDrafter
+from specviz.engine.drafting.ngram_cache import NgramCacheDrafter
+from specviz.engine.drafting.ngram_map import NgramMapDrafter
+from specviz.engine.drafting.ngram_mod import NgramModDrafter
+from specviz.engine.drafting.ngram_simple import NgramSimpleDrafter
 from specviz.engine.effective import run_settings
 from specviz.engine.engine import Report
 from specviz.engine.hardware import physical_cores
@@ -407,24 +411,14 @@ class LlamaEngine:
         rules = (speculation.n_max, speculation.n_min, speculation.p_min)
         match source:
             case DraftSource.NGRAM_SIMPLE:
-                from specviz.engine.drafting.ngram_simple import NgramSimpleDrafter
-
                 return NgramSimpleDrafter(speculation.ngram_simple)
             case DraftSource.NGRAM_MAP_K:
-                from specviz.engine.drafting.ngram_map import NgramMapDrafter
-
                 return NgramMapDrafter(speculation.ngram_map_k, source)
             case DraftSource.NGRAM_MAP_K4V:
-                from specviz.engine.drafting.ngram_map import NgramMapDrafter
-
                 return NgramMapDrafter(speculation.ngram_map_k4v, source)
             case DraftSource.NGRAM_MOD:
-                from specviz.engine.drafting.ngram_mod import NgramModDrafter
-
                 return NgramModDrafter(speculation.ngram_mod)
             case DraftSource.NGRAM_CACHE:
-                from specviz.engine.drafting.ngram_cache import NgramCacheDrafter
-
                 return NgramCacheDrafter(speculation.ngram_cache)
             case DraftSource.DRAFT_SIMPLE:
                 if draft is None or draft.context is None:

@@ -16,7 +16,7 @@ from specviz.trace.metrics import ratio
 from specviz.trace.reasoning import BlockFinder
 from specviz.trace.trace import Token, Trace
 from specviz.ui import figures
-from specviz.ui.pieces import displayed, on_one_line, visible
+from specviz.ui.pieces import displayed, on_one_line
 from specviz.ui.token_layout import EVERYTHING, Style, TokenLayout
 
 SOURCE_WORDS = {
@@ -27,18 +27,6 @@ SOURCE_WORDS = {
     Style.BONUS: "Bonus token of the target",
     Style.REJECTED: "Rejected draft token",
 }
-
-DRAFTER_WORDS = {
-    DraftSource.NGRAM_SIMPLE: "n-gram, newest match (ngram-simple)",
-    DraftSource.NGRAM_MAP_K: "n-gram, noted match (ngram-map-k)",
-    DraftSource.NGRAM_MAP_K4V: "n-gram, likeliest sequel (ngram-map-k4v)",
-    DraftSource.NGRAM_MOD: "n-gram, token chain (ngram-mod)",
-    DraftSource.NGRAM_CACHE: "n-gram, token counts (ngram-cache)",
-    DraftSource.DRAFT_MTP: "the target’s MTP blocks",
-}
-"""Who drafted; a draft model needs no words of its own beside those of the colour."""
-
-_COPIED_LENGTH = 60
 
 _TARGET_STYLES = {
     TokenSource.RECOVERED: Style.RECOVERED,
@@ -227,6 +215,21 @@ class Answer:
             return None
         return self.trace.steps[(-ref - 1) >> 16].draft[(-ref - 1) & 0xFFFF]
 
+    def draft_position_of(self, item: int) -> int | None:
+        """The place of a span in its draft, from 0; None for a token of the target's own."""
+        ref = self.layout.refs[item]
+        if ref < 0:
+            return (-ref - 1) & 0xFFFF
+        token = self.token_of(item)
+        return None if token is None else token.draft_position
+
+    def drafter_of(self, item: int) -> DraftSource | None:
+        """Who drafted a span; None for a token of the target's own."""
+        step = self.step_of(item)
+        if self.trace is None or step is None or self.draft_position_of(item) is None:
+            return None
+        return self.trace.steps[step].drafter
+
     def item_of(self, position: int) -> int | None:
         """The span of the committed token at a position, if it is shown."""
         return self._items[position] if 0 <= position < self.n_taken else None
@@ -250,10 +253,10 @@ class Answer:
 
     def copy_source_of(self, item: int) -> CopySource | None:
         """What the draft of a copied span was copied from, its other tokens included."""
-        positions = self._copied_positions(item)
+        positions = self.copied_positions(item)
         if positions is None:
             return None
-        n_prompt = self._n_prompt
+        n_prompt = self.n_prompt
         spans = []
         for first, after in _runs(
             position - n_prompt for position in positions if position >= n_prompt
@@ -264,7 +267,7 @@ class Answer:
         in_prompt = _runs(position for position in positions if position < n_prompt)
         return CopySource(tuple(in_prompt), tuple(spans))
 
-    def _copied_positions(self, item: int) -> list[int] | None:
+    def copied_positions(self, item: int) -> list[int] | None:
         """Positions in prompt and output, in the order of the draft; None where none is copied."""
         token, rejected, step = self.token_of(item), self.rejected_of(item), self.step_of(item)
         copied = token.copied_from if token else rejected.copied_from if rejected else None
@@ -274,21 +277,9 @@ class Answer:
         return [draft.copied_from for draft in drafts if draft.copied_from is not None]
 
     @property
-    def _n_prompt(self) -> int:
+    def n_prompt(self) -> int:
+        """Tokens of the prompt; what lies behind is the output."""
         return self.trace.started.n_prompt if self.trace and self.trace.started else 0
-
-    def _copied_text(self, positions: Iterable[int]) -> bytes:
-        """The bytes at positions of prompt and output; nothing where they are not known."""
-        assert self.trace is not None
-        n_prompt, tokens = self._n_prompt, self.trace.tokens
-        prompt = self.trace.started.prompt_pieces if self.trace.started else ()
-        found = []
-        for position in positions:
-            if position < n_prompt:
-                found.append(prompt[position] if position < len(prompt) else b"")
-            elif position - n_prompt < len(tokens):
-                found.append(tokens[position - n_prompt].piece)
-        return b"".join(found)
 
     def offset_of_character(self, character: int) -> int:
         """Where a character of the exact text is in the layout, rejected drafts counted."""
@@ -365,72 +356,6 @@ class Answer:
         if block.open:
             return words
         return f"{words} ({figures.percent(ratio(block.n_tokens, self.n_taken))})"
-
-    # In words ---------------------------------------------------------------------------------
-    def tooltip(self, item: int) -> str:
-        """What there is to say of a span, as plain lines.
-
-        The first line is always ours: Qt takes a tooltip for HTML by its first line alone.
-        """
-        style = Style(self.layout.styles[item])
-        step = self.step_of(item)
-        lines = [SOURCE_WORDS[style]]
-        rejected, token = self.rejected_of(item), self.token_of(item)
-        if rejected is not None:
-            lines.append(visible(rejected.piece))
-            lines.append(_probabilities(rejected.draft_prob, rejected.target_prob))
-            lines += self._drafting(item)
-        elif token is not None:
-            lines.append(visible(token.piece))
-            if token.draft_position is not None:
-                lines.append(_probabilities(token.draft_prob, token.target_prob))
-            else:
-                lines.append(f"target p {figures.probability(token.target_prob)}")
-            lines += self._history(item, token)
-        if step is not None:
-            lines.append(f"step {figures.count(step + 1)}" + self._place_in_draft(item))
-        return "\n".join(lines)
-
-    def _history(self, item: int, token: Token) -> list[str]:
-        lines = []
-        assert self.trace is not None
-        step = self.trace.steps[token.step]
-        if token.source is TokenSource.RECOVERED:
-            lines.append(f"in place of {visible(step.draft[step.n_accepted].piece)}")
-        lines += self._drafting(item)
-        if token.mixed:
-            lines.append("a character that spans tokens of several sources")
-        return lines
-
-    def _drafting(self, item: int) -> list[str]:
-        """Who drafted a span, and what was copied."""
-        step, drafted = self.step_of(item), self._place_in_draft(item)
-        drafter = self.trace.steps[step].drafter if self.trace and step is not None else None
-        lines = []
-        if drafted and drafter in DRAFTER_WORDS:
-            lines.append(f"drafted by {DRAFTER_WORDS[drafter]}")
-        positions = self._copied_positions(item)
-        if positions is None:
-            return lines
-        first, n_prompt = positions[0], self._n_prompt
-        where = (
-            "the prompt"
-            if first < n_prompt
-            else f"token {figures.count(first - n_prompt + 1)} of the answer"
-        )
-        copied = self._copied_text(positions)
-        what = f": {visible(copied, _COPIED_LENGTH)}" if copied else ""
-        return [*lines, f"copied from {where}{what}"]
-
-    def _place_in_draft(self, item: int) -> str:
-        ref = self.layout.refs[item]
-        token = self.token_of(item)
-        place = (-ref - 1) & 0xFFFF if ref < 0 else token.draft_position if token else None
-        return "" if place is None else f", draft position {place + 1}"
-
-
-def _probabilities(draft: float | None, target: float | None) -> str:
-    return f"draft p {figures.probability(draft)} · target p {figures.probability(target)}"
 
 
 def _runs(positions: Iterable[int]) -> list[Span]:

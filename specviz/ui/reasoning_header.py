@@ -6,10 +6,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from specviz.ui.page import HEADER_HEIGHT
 from specviz.ui.theme import DARK, Palette, tint
 from specviz.ui.typefaces import figure_font
 
-HEIGHT = 24
 _TEXT_AT = 18
 _PADDING = 8
 
@@ -55,15 +55,14 @@ class ReasoningHeader(QAbstractButton):
             "Shows or hides what the model thought before its answer; no figure changes."
         )
         self.block = -1
-        self._palette = DARK
-        self._framed = False
+        self._state = ("", False, False, DARK)
 
     def show_state(self, words: str, folded: bool, framed: bool, palette: Palette) -> None:
         """Show other words, another state or colours. `framed`: something inside is pointed at."""
-        shown = (self.text(), not self.isChecked(), self._framed, self._palette)
-        if (words, folded, framed, palette) == shown:
+        state = (words, folded, framed, palette)
+        if state == self._state:
             return
-        self._framed, self._palette = framed, palette
+        self._state = state
         self.setChecked(not folded)
         self.setText(words)
         self.setAccessibleName(f"{words}, {'hidden' if folded else 'shown'}")
@@ -72,7 +71,7 @@ class ReasoningHeader(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         width = QFontMetricsF(figure_font()).horizontalAdvance(self.text())
-        return QSize(int(width) + _TEXT_AT + _PADDING, HEIGHT)
+        return QSize(int(width) + _TEXT_AT + _PADDING, HEADER_HEIGHT)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -81,13 +80,14 @@ class ReasoningHeader(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        palette, rect = self._palette, QRectF(self.rect())
+        _, folded, framed, palette = self._state
+        rect = QRectF(self.rect())
         frame = rect.adjusted(0.5, 0.5, -0.5, -0.5)
         if self.underMouse() and self.isEnabled():
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(tint(palette.text, palette.ground, 0.06)))
             painter.drawRoundedRect(frame, 6, 6)
-        if self.hasFocus() or self._framed:
+        if self.hasFocus() or framed:
             style = Qt.PenStyle.SolidLine if self.hasFocus() else Qt.PenStyle.DashLine
             painter.setPen(QPen(QColor(palette.accent), 1, style))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -97,6 +97,6 @@ class ReasoningHeader(QAbstractButton):
             rect,
             self.text(),
             palette,
-            folded=not self.isChecked(),
+            folded=folded,
             strong=self.underMouse(),
         )

@@ -36,6 +36,7 @@ from specviz.ui.reading_column import reading_column
 from specviz.ui.reasoning_header import ReasoningHeader
 from specviz.ui.theme import DARK, Palette
 from specviz.ui.token_paint import Inks
+from specviz.ui.token_words import tooltip
 from specviz.ui.typefaces import Weight, display_font, interface_font
 
 PENCIL_SPACE = 6
@@ -275,7 +276,7 @@ class TokenView(QAbstractScrollArea):
             header.deleteLater()
         while len(self._headers) < len(reasoning):
             header = ReasoningHeader(self.viewport())
-            header.clicked.connect(partial(self._toggle, header))
+            header.clicked.connect(lambda shown, which=header: self._toggle(which, shown))
             header.focused.connect(partial(self._reveal_header, header))
             self._headers.append(header)
         pointed_at = self._headers_pointed_at()
@@ -626,7 +627,7 @@ class TokenView(QAbstractScrollArea):
             if span is None:
                 QToolTip.hideText()
             else:
-                words = self.page.blocks[span[0]].answer.tooltip(span[1])
+                words = tooltip(self.page.blocks[span[0]].answer, span[1])
                 QToolTip.showText(event.globalPos(), words, self.viewport())
             return True
         return super().viewportEvent(event)

@@ -93,7 +93,7 @@ class TopBar(QWidget):
         return line
 
     def _new_chat_button(self) -> IconButton:
-        button = IconButton("new-chat", quiet=True)
+        button = IconButton("new-chat")
         button.setObjectName("new-chat-button")
         button.setProperty("kind", "flat")
         button.setFixedSize(30, 30)

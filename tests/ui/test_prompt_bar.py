@@ -150,3 +150,43 @@ def test_controls_have_names(bar):
     for name in ("run-button", "stop-button", "examples-button"):
         assert button(bar, name).accessibleDescription()
     assert bar.edit.accessibleName() == "Prompt"
+
+
+def test_the_arrow_up_asks_for_an_earlier_prompt_where_there_is_nothing_to_go_up_in(qtbot, bar):
+    asked = []
+    bar.earlier_wanted.connect(lambda: asked.append(bar.prompt))
+    qtbot.keyClick(bar.edit, Qt.Key.Key_Up)
+    bar.recall("An earlier prompt\nof two lines")
+    qtbot.keyClick(bar.edit, Qt.Key.Key_Up)  # from the second line to the first
+    assert asked == [""]
+    qtbot.keyClick(bar.edit, Qt.Key.Key_Up)
+    assert len(asked) == 2
+    qtbot.keyClicks(bar.edit, "changed ")
+    qtbot.keyClick(bar.edit, Qt.Key.Key_Up)
+    assert len(asked) == 2
+
+
+def test_escape_and_the_button_of_the_hint_give_up(qtbot, bar):
+    bar.set_hint("Editing turn 2", closable=True)
+    closer = bar.findChild(QWidget, "prompt-hint-close")
+    assert closer.isVisible() and bar.rect().contains(closer.geometry())
+    for act in (
+        lambda: qtbot.keyClick(bar.edit, Qt.Key.Key_Escape),
+        lambda: qtbot.mouseClick(closer, Qt.MouseButton.LeftButton),
+    ):
+        with qtbot.waitSignal(bar.given_up):
+            act()
+
+
+@pytest.mark.parametrize("blocked", ["", "Choose a target first."])
+def test_a_hint_has_a_line_of_its_own(bar, blocked):
+    bar.set_blocked(blocked)
+    before = bar.height()
+    bar.set_hint("A raw prompt has no turns.", closable=False)
+    hint = bar.findChild(QWidget, "prompt-hint")
+    assert hint.isVisible() and not bar.findChild(QWidget, "prompt-hint-close").isVisible()
+    assert not hint.geometry().intersects(bar.edit.geometry())
+    assert not (blocked and hint.geometry().intersects(bar._reason.geometry()))
+    assert bar.height() > before
+    bar.set_hint("", closable=False)
+    assert bar.height() == before and not hint.isVisible()

@@ -16,6 +16,7 @@ from specviz.ui.theme import PALETTES, contrast
 from specviz.ui.token_layout import Style, TokenLayout
 from specviz.ui.token_paint import ground, ink
 from specviz.ui.token_view import TokenView
+from specviz.ui.token_words import tooltip
 from specviz.ui.typefaces import answer_font, interface_font
 
 
@@ -129,7 +130,7 @@ def test_a_character_of_several_sources_is_marked(view):
     assert view.toPlainText() == "😀"
     assert view.answer.sources_of_mixed(2) == (Style.ACCEPTED, Style.RECOVERED)
     assert [view.answer.sources_of_mixed(i) for i in (0, 1)] == [None, None]
-    assert "several sources" in view.answer.tooltip(2)
+    assert "several sources" in tooltip(view.answer, 2)
 
 
 def test_markup_controls_and_overrides_are_only_text():
@@ -391,7 +392,7 @@ def test_tooltips_tell_source_and_probabilities(view):
     builder.step([" a", " b"], 1, " c", probs=[(0.71, 0.64), (0.41, 0.02)], target_prob=0.88)
     view.set_trace(builder.finish())
     view.set_show_rejected(True)
-    tips = [view.answer.tooltip(i).split("\n") for i in range(view.answer.layout.n_items)]
+    tips = [tooltip(view.answer, i).split("\n") for i in range(view.answer.layout.n_items)]
     assert tips[0] == [
         "Accepted from the draft",
         "␣a",
@@ -404,7 +405,7 @@ def test_tooltips_tell_source_and_probabilities(view):
 
 def test_unknown_probabilities_are_a_dash(view):
     view.set_trace(TraceBuilder().step([" a"], 1, " c").finish())
-    assert "draft p – · target p –" in view.answer.tooltip(0)
+    assert "draft p – · target p –" in tooltip(view.answer, 0)
 
 
 @pytest.mark.parametrize("piece", ["<b>bold</b>", "&lt;i&gt;", "\n<img src=x>"])
@@ -412,7 +413,7 @@ def test_tooltips_are_never_taken_for_markup(view, piece):
     view.set_trace(TraceBuilder().step([piece, piece], 1, piece).finish())
     view.set_show_rejected(True)
     for item in range(view.answer.layout.n_items):
-        tip = view.answer.tooltip(item)
+        tip = tooltip(view.answer, item)
         assert not GuiQt.mightBeRichText(tip)
         assert piece.strip().replace(" ", "␣") in tip
 
@@ -421,13 +422,13 @@ def test_a_copy_knows_where_it_was_copied_from(view):
     builder = TraceBuilder(n_prompt=12).plain("one", " two", " three", " ")
     builder.step(["one", " two"], 2, " four", copied_from=12)
     view.set_trace(builder.finish())
-    assert "copied from token 1 of the answer" in view.answer.tooltip(4)
+    assert "copied from token 1 of the answer" in tooltip(view.answer, 4)
     assert view.answer.copy_source_of(4).in_answer == ((0, len("one two")),)
 
 
 def test_a_copy_from_the_prompt_says_so(view):
     view.set_trace(TraceBuilder(n_prompt=12).step(["one"], 1, " two", copied_from=3).finish())
-    assert "copied from the prompt" in view.answer.tooltip(0)
+    assert "copied from the prompt" in tooltip(view.answer, 0)
     source = view.answer.copy_source_of(0)
     assert (source.in_prompt, source.in_answer) == (((3, 4),), ())
     assert view.page.copy_sources(0, 0) == []  # the text of the prompt is not known

@@ -1,12 +1,14 @@
-"""The line above a reasoning block that says how long it is, and folds it away or shows it."""
+"""The lines above reasoning blocks that say how long each is, and fold it away or show it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from specviz.ui.page import HEADER_HEIGHT
+from specviz.ui.page import HEADER_HEIGHT, Page
 from specviz.ui.theme import DARK, Palette, tint
 from specviz.ui.typefaces import figure_font
 
@@ -100,3 +102,54 @@ class ReasoningHeader(QAbstractButton):
             folded=folded,
             strong=self.underMouse(),
         )
+
+
+class ReasoningHeaders:
+    """The headers on a page, one for each block of reasoning.
+
+    `on_toggled` is told the turn and whether its reasoning is to be shown, `on_focused` the turn
+    whose header the keyboard has come to.
+    """
+
+    def __init__(
+        self,
+        viewport: QWidget,
+        on_toggled: Callable[[int, bool], None],
+        on_focused: Callable[[int], None],
+    ) -> None:
+        self._viewport = viewport
+        self._on_toggled = on_toggled
+        self._on_focused = on_focused
+        self._headers: list[ReasoningHeader] = []
+
+    def place(
+        self, page: Page, corner: QPoint, palette: Palette, framed: set[int], *, digits: bool
+    ) -> None:
+        """Put every header where it belongs on a page whose corner is at `corner`.
+
+        `framed`: turns in whose folded reasoning something is pointed at. Digits that change in
+        every frame cannot be read, so those of an answer that still grows wait for `digits`.
+        """
+        turns = [i for i, block in enumerate(page.blocks) if block.answer.has_reasoning]
+        self._make(len(turns))
+        for header, turn in zip(self._headers, turns, strict=True):
+            block = page.blocks[turn]
+            trace = block.answer.trace
+            waits = trace is not None and not trace.closed and not digits
+            known = header.text() if waits and header.block == turn else ""
+            header.block = turn
+            words = known or block.answer.reasoning_words()
+            header.show_state(words, block.answer.folded, turn in framed, palette)
+            header.move(corner.x(), round(block.header_top) + corner.y())
+            header.show()
+
+    def _make(self, n: int) -> None:
+        while len(self._headers) > n:
+            header = self._headers.pop()
+            header.hide()
+            header.deleteLater()
+        while len(self._headers) < n:
+            header = ReasoningHeader(self._viewport)
+            header.clicked.connect(lambda shown, it=header: self._on_toggled(it.block, shown))
+            header.focused.connect(lambda it=header: self._on_focused(it.block))
+            self._headers.append(header)

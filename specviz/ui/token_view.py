@@ -28,18 +28,15 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QToolTip, QWid
 from specviz.trace.trace import Trace
 from specviz.ui.answer import Answer, Span
 from specviz.ui.chat import Turn
-from specviz.ui.icons import IconButton
 from specviz.ui.page import BOTTOM_SPACE, TOP_SPACE, Block, Page, Part, Spot
 from specviz.ui.page_paint import PROGRESS_HEIGHT, Marks, PagePainter, Progress
-from specviz.ui.plain_text import describe
+from specviz.ui.pencil import REACH, Pencil
 from specviz.ui.reading_column import reading_column
-from specviz.ui.reasoning_header import ReasoningHeader
+from specviz.ui.reasoning_header import ReasoningHeaders
 from specviz.ui.theme import DARK, Palette
 from specviz.ui.token_paint import Inks
 from specviz.ui.token_words import tooltip
 from specviz.ui.typefaces import Weight, display_font, interface_font
-
-PENCIL_SPACE = 6
 
 
 class TokenView(QAbstractScrollArea):
@@ -77,21 +74,14 @@ class TokenView(QAbstractScrollArea):
         self._sources: tuple[Spot, ...] = ()
         self._edited: int | None = None
         self._editable = False
-        self._pencil_at: int | None = None
-        self._headers: list[ReasoningHeader] = []
-        self._pencil = self._make_pencil()
+        self._headers = ReasoningHeaders(
+            self.viewport(),
+            on_toggled=lambda index, shown: self.set_folded(index, not shown),
+            on_focused=self._reveal_header,
+        )
+        self._pencil = Pencil(self.viewport())
+        self._pencil.clicked.connect(self._ask_to_edit)
         self.verticalScrollBar().setSingleStep(self.answer.layout.spacing.line)
-
-    def _make_pencil(self) -> IconButton:
-        pencil = IconButton("pencil", quiet=True, size=14, parent=self.viewport())
-        pencil.setObjectName("edit-turn-button")
-        pencil.setProperty("kind", "tiny")
-        pencil.setFixedSize(24, 24)
-        pencil.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the keyboard has the arrow in the prompt
-        pencil.setCursor(Qt.CursorShape.PointingHandCursor)
-        pencil.clicked.connect(self._ask_to_edit)
-        pencil.hide()
-        return pencil
 
     @property
     def answer(self) -> Answer:
@@ -264,36 +254,9 @@ class TokenView(QAbstractScrollArea):
         self._place_widgets(digits=True)
 
     def _place_widgets(self, *, digits: bool = False) -> None:
-        """Put the headers of reasoning where they belong, one for each block.
-
-        Digits that change in every frame cannot be read, so those of a run wait for `digits`.
-        """
-        left, scroll = self._column[0], self.verticalScrollBar().value()
-        reasoning = [i for i, block in enumerate(self.page.blocks) if block.answer.has_reasoning]
-        while len(self._headers) > len(reasoning):
-            header = self._headers.pop()
-            header.hide()
-            header.deleteLater()
-        while len(self._headers) < len(reasoning):
-            header = ReasoningHeader(self.viewport())
-            header.clicked.connect(lambda shown, which=header: self._toggle(which, shown))
-            header.focused.connect(partial(self._reveal_header, header))
-            self._headers.append(header)
-        pointed_at = self._headers_pointed_at()
-        for header, index in zip(self._headers, reasoning, strict=True):
-            block = self.page.blocks[index]
-            trace = block.answer.trace
-            waits = trace is not None and not trace.closed and not digits
-            known = header.text() if header.block == index and waits else ""
-            header.block = index
-            header.show_state(
-                known or block.answer.reasoning_words(),
-                folded=block.answer.folded,
-                framed=index in pointed_at,
-                palette=self._inks.palette,
-            )
-            header.move(left, round(block.header_top) - scroll)
-            header.show()
+        corner = QPoint(self._column[0], -self.verticalScrollBar().value())
+        framed, palette = self._headers_pointed_at(), self._inks.palette
+        self._headers.place(self.page, corner, palette, framed, digits=digits)
 
     def _headers_pointed_at(self) -> set[int]:
         """Turns whose folded reasoning holds the chosen step, or what the mouse asks for."""
@@ -303,11 +266,8 @@ class TokenView(QAbstractScrollArea):
             found.add(len(self.page.blocks) - 1)
         return found
 
-    def _toggle(self, header: ReasoningHeader, shown: bool) -> None:
-        self.set_folded(header.block, not shown)
-
-    def _reveal_header(self, header: ReasoningHeader) -> None:
-        block = self.page.blocks[header.block]
+    def _reveal_header(self, index: int) -> None:
+        block = self.page.blocks[index]
         self._reveal_between(block.header_top, block.answer_top)
 
     def _relayout(self, change: Callable[[], None]) -> None:
@@ -524,34 +484,23 @@ class TokenView(QAbstractScrollArea):
     def _bubble_at(self, point: QPoint) -> int | None:
         """The turn whose bubble, or the place of its pencil, is at a point of the viewport."""
         index = self._block_under(point)
-        rect = self._bubble_rect(index).adjusted(-PENCIL_SPACE - self._pencil.width(), 0, 0, 0)
+        rect = self._bubble_rect(index).adjusted(-REACH, 0, 0, 0)
         return index if self.page.blocks[index].bubble and rect.contains(point) else None
 
     def _bubble_rect(self, index: int) -> QRect:
         rect = self.page.blocks[index].bubble_rect(self._column[0])
         return rect.translated(0, -self.verticalScrollBar().value()).toRect()
 
-    # The pencil ------------------------------------------------------------------------------
     def _show_pencil(self, index: int | None) -> None:
         """Show the pencil beside a bubble, if it may be edited; nowhere for None."""
-        moved, self._pencil_at = index != self._pencil_at, index
-        shown = index is not None and self._editable and index != self._edited
-        if shown and moved and index is not None:
-            rect = self._bubble_rect(index)
-            self._pencil.move(
-                rect.left() - PENCIL_SPACE - self._pencil.width(),
-                min(rect.top() + 7, rect.center().y() - self._pencil.height() // 2 + 1),
-            )
-            describe(
-                self._pencil,
-                f"Edit turn {index + 1} and send it again",
-                "Puts the text into the prompt; sending it drops this turn and all behind it.",
-            )
-        self._pencil.setVisible(shown)
+        if index is None or not self._editable or index == self._edited:
+            self._pencil.leave()
+        else:
+            self._pencil.show_beside(self._bubble_rect(index), index)
 
     def _ask_to_edit(self) -> None:
-        if self._pencil_at is not None:
-            self.edit_requested.emit(self._pencil_at)
+        if self._pencil.turn is not None:
+            self.edit_requested.emit(self._pencil.turn)
 
     # Qt's events -----------------------------------------------------------------------------
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from support.random_runs import folded, runs
 from support.traces import TraceBuilder, baseline_of, explanation, run_config
 
 from specviz.cli.summary_table import (
     lossless_line,
+    seconds,
     source_lines,
     summary_lines,
     verdict_lines,
@@ -90,6 +92,17 @@ def test_repeats_show_the_run_of_median_speed() -> None:
     lines = summary_lines([*bases, spec, spec, spec], compare_repeated(bases, [spec] * 3))
     rates = next(line for line in lines if line.startswith("tokens/s")).split()
     assert rates[1] == "5.0"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"), (0.0, "0.00 s"), (2.4e-5, "0.024 ms"), (0.0123, "12.3 ms"), (0.1, "0.10 s"),
+        (0.0994, "99.4 ms"), (0.0999, "0.10 s"), (12.345, "12.35 s"), (123.4, "123.4 s"),
+    ],
+)  # fmt: skip
+def test_durations_have_as_many_digits_as_can_be_read(value: float | None, text: str) -> None:
+    assert seconds(value) == text
 
 
 def test_undefined_is_a_dash() -> None:

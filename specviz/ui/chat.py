@@ -20,7 +20,8 @@ class Turn:
 
     `mode` is the mode in which it is shown: the speculative run comes before the baseline, except
     in the baseline mode. `reply` is an answer of which only the text is known. `raw`: asked
-    without a chat template. `over`: nothing more arrives.
+    without a chat template, so that it has no turns before it and none behind. `over`: nothing
+    more arrives.
     """
 
     prompt: str

@@ -295,9 +295,14 @@ class Controller:
 
     def _show_hint(self) -> None:
         """What the next prompt will do to the conversation, where that is not plain."""
-        hint = self.dialogue.hint(self.window.setup.config().raw)
+        self.dialogue.raw = self.window.setup.config().raw
+        self.dialogue.lacks_template = self._lacks_template
         editing = self.dialogue.chat.editing is not None
-        self.views.prompt_bar.set_hint(hint, closable=editing)
+        self.views.prompt_bar.set_hint(self.dialogue.hint(), closable=editing)
+
+    @property
+    def _lacks_template(self) -> bool:
+        return self.slots.target is not None and not self.slots.target.chat_template
 
     def _why_not_run(self) -> str:
         """Why Run is off, in a sentence; empty when it is on."""
@@ -327,7 +332,7 @@ class Controller:
         `raw`: with or without a chat template, where the setting does not decide.
         """
         config = self.window.setup.config()
-        raw = config.raw if raw is None else raw
+        raw = config.raw if raw is None or self._lacks_template else raw
         system = () if raw else config.messages
         return replace(
             config,
@@ -519,9 +524,7 @@ class Controller:
 
     def _on_example(self, example: Example) -> None:
         """An example brings the drafting settings that suit it."""
-        config = self.window.setup.config()
-        speculation = example.applied_to(config.speculation)
-        self.window.setup.apply_config(replace(config, speculation=speculation))
+        self.window.setup.apply_example(example)
         self._on_settings()
 
     # Running ---------------------------------------------------------------------------------
@@ -529,9 +532,8 @@ class Controller:
         """Run the prompt as the next turn of the conversation, in the mode that is set."""
         if not may(self.state, Action.RUN) or self._why_not_run() or not prompt.strip():
             return
-        raw = self.window.setup.config().raw
-        self.dialogue.ask(prompt, raw=raw, mode=self.window.mode)
-        self._begin_turn(raw)
+        self.dialogue.ask(prompt, self.window.mode)
+        self._begin_turn()
 
     def run_again(self) -> None:
         """Measure the newest turn again."""
@@ -540,7 +542,7 @@ class Controller:
             self.dialogue.ask_again(self.window.mode)
             self._begin_turn(newest.raw)
 
-    def _begin_turn(self, raw: bool) -> None:
+    def _begin_turn(self, raw: bool | None = None) -> None:
         config = self._config(self.dialogue.chat.messages(), raw)
         self.window.messages.clear()
         self._comparison = self._left_behind = None
@@ -566,7 +568,7 @@ class Controller:
         left_behind = self.dialogue.end_turn()
         self._show_newest()
         if left_behind is not None:
-            self._offer_undo("The raw prompt began a new conversation.", left_behind)
+            self._offer_undo("This run began a new conversation.", left_behind)
 
     def _show_newest(self) -> None:
         """Bring charts and verdict in line with the newest turn of the conversation."""

@@ -15,29 +15,39 @@ from specviz.ui.prompt_bar import PromptBar
 
 RAW_BEGINS_ANEW = "A raw prompt has no turns: it begins a new conversation."
 CHAT_BEGINS_ANEW = "A raw prompt cannot be gone on from: this begins a new conversation."
+NO_TEMPLATE = "This model has no chat template: each prompt begins a new conversation."
 
 
 class Dialogue:
-    """Owns the conversation. `chat` is how it stands; the newest turn is the measured one."""
+    """Owns the conversation. `chat` is how it stands; the newest turn is the measured one.
+
+    Attributes:
+        raw: the next prompt goes without a chat template, as somebody wants it.
+        lacks_template: it has to, since the model brings none.
+    """
 
     def __init__(self, page: Conversation, bar: PromptBar) -> None:
         self.chat = Chat()
+        self.raw = False
+        self.lacks_template = False
         self._page = page
         self._bar = bar
         self._before: Chat | None = None
-        self._again = False
+        self._again = self._begins_anew = False
         self._sent = ""
 
     # A turn ------------------------------------------------------------------------------------
-    def ask(self, prompt: str, *, raw: bool, mode: RunMode) -> None:
+    def ask(self, prompt: str, mode: RunMode) -> None:
         """Add a turn, or send an edited one; the field keeps the text until an answer comes."""
         self._before, self._again, self._sent = self.chat, False, prompt
-        self.chat = self.chat.asked(prompt, raw=raw, mode=mode)
+        self._begins_anew = bool(self._words_of_beginning())
+        self.chat = self.chat.asked(prompt, raw=self.raw or self.lacks_template, mode=mode)
         self._show()
 
     def ask_again(self, mode: RunMode) -> None:
         """Take the newest answer back, so that it is measured again."""
         self._before, self._again, self._sent = self.chat, True, ""
+        self._begins_anew = False
         self.chat = self.chat.asked_again(mode=mode)
         self._show()
 
@@ -55,7 +65,7 @@ class Dialogue:
             self._sent = ""
 
     def end_turn(self) -> Chat | None:
-        """The runs are over. Returns the conversation that a raw prompt left behind, if any.
+        """The runs are over. Returns the conversation that they left behind, where that was said.
 
         Where no token came, everything is as before, with the prompt still in its field.
         """
@@ -68,9 +78,8 @@ class Dialogue:
         self.chat = after.keep() if self._again else after
         self._show()
         newest = self.chat.newest
-        if newest is None or not newest.answered or len(self.chat.turns) > 1:
-            return None
-        return before.keep() if before.begins_anew(newest.raw) else None
+        answered = newest is not None and newest.answered
+        return before.keep() if self._begins_anew and answered else None
 
     # Editing -----------------------------------------------------------------------------------
     def edit(self, index: int) -> None:
@@ -91,14 +100,23 @@ class Dialogue:
             self._bar.set_prompt(self.chat.draft)
             self.chat = self.chat.keep()
 
-    def hint(self, raw: bool) -> str:
+    def hint(self) -> str:
         """What is said above the field; empty for nothing."""
         if self.chat.editing is not None:
             number = self.chat.editing + 1
             return f"Editing turn {number} · Escape keeps the conversation as it is"
-        if not self.chat.begins_anew(raw):
+        return self._words_of_beginning()
+
+    def _words_of_beginning(self) -> str:
+        """Why the next prompt leaves turns behind; empty where it leaves none.
+
+        Who writes one raw prompt after the other need not be told each time.
+        """
+        if not self.chat.begins_anew(self.raw or self.lacks_template):
             return ""
-        return RAW_BEGINS_ANEW if raw else CHAT_BEGINS_ANEW
+        if self.raw:
+            return "" if self.chat.kept_turns()[-1].raw else RAW_BEGINS_ANEW
+        return NO_TEMPLATE if self.lacks_template else CHAT_BEGINS_ANEW
 
     # The whole ---------------------------------------------------------------------------------
     def set_mode(self, mode: RunMode) -> None:

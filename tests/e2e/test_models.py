@@ -12,7 +12,7 @@ from support.scripts import write_script
 from support.windows import drive, resting, until
 
 from specviz.models.demo_pair import find_demo_pair
-from specviz.trace.config import Role
+from specviz.trace.config import DraftSource, NgramSizes, Role
 from specviz.trace.events import TokenSource
 from specviz.ui.model_card import CardPhase
 from specviz.ui.states import State
@@ -180,3 +180,63 @@ def test_the_demo_pair_answers_with_accepted_tokens(qtbot, tmp_path):
         assert speculative.text in controller.views.conversation.whole_text
 
     drive(tmp_path, body)
+
+
+def test_ngrams_need_no_draft_and_show_what_they_copied(qtbot, files, tmp_path):
+    async def body(controller):
+        await until(lambda: controller.slots.verdict is not None)
+        page, setup = controller.views.conversation, controller.window.setup
+        assert not controller.slots.verdict.fits
+        sizes = NgramSizes(size_n=2, size_m=8)
+        speculation = replace(
+            setup.config().speculation, sources=(DraftSource.NGRAM_SIMPLE,), ngram_simple=sizes
+        )
+        quick(controller, speculation=speculation)
+        await run(controller, "the thin inn in the end " * 6)
+        trace = controller.runner.speculative
+        assert trace.started.draft is None and trace.started.config.load.draft is None
+        copied = [token for token in trace.tokens if token.copied_from is not None]
+        assert copied and {token.drafter for token in copied} == {DraftSource.NGRAM_SIMPLE}
+        for token in copied:
+            item = page.answer.item_of(token.position)
+            assert page.page.copy_sources(0, item), "its source lights up in prompt or answer"
+
+    drive(tmp_path, body, target=files["target"], draft=files["other"])
+
+
+TEMPLATE = "{% for m in messages %}{{ m.role }} {{ m.content }} end {% endfor %}the "
+
+
+def test_a_second_turn_finds_the_first_one_in_the_cache(qtbot, tmp_path):
+    target = tiny_gguf.write_llama(tmp_path / "chat.gguf", n_layers=2, chat_template=TEMPLATE)
+
+    async def body(controller):
+        await until(lambda: controller.slots.target is not None)
+        quick(controller)
+        setup = controller.window.setup
+        setup.apply_config(replace(setup.config(), raw=False, max_tokens=12))
+        for prompt in ("the thin inn", "in the end"):
+            await run(controller, prompt)
+        trace = controller.runner.baseline
+        roles = [message.role for message in trace.started.config.messages]
+        assert roles == ["user", "assistant", "user"]
+        assert trace.prefilled[Role.TARGET].n_reused > 0
+        assert len(controller.dialogue.chat.turns) == 2
+
+    drive(tmp_path, body, target=target)
+
+
+def test_a_model_without_a_template_has_no_turns_and_says_so(qtbot, files, tmp_path):
+    async def body(controller):
+        await until(lambda: controller.slots.target is not None)
+        quick(controller)
+        setup = controller.window.setup
+        setup.apply_config(replace(setup.config(), raw=False, max_tokens=4))
+        await run(controller, "the thin inn")
+        assert "no chat template" in controller.views.prompt_bar.hint
+        await run(controller, "in the end")
+        assert len(controller.runner.baseline.started.config.messages) == 1
+        assert [turn.prompt for turn in controller.dialogue.chat.turns] == ["in the end"]
+        assert controller.window.messages.messages[-1].actions
+
+    drive(tmp_path, body, target=files["target"])

@@ -502,7 +502,7 @@ class Controller:
         self._repack = config.load.repack
         self.window.setup.set_safe_mode(self.session.safe_mode and config.load.repack)
         load = self._load(config)
-        self.window.setup.show_memory(self.slots.memory(load))
+        self.window.setup.show_memory(self.slots.memory(load, config.speculation))
         self.window.setup.mark_pending(pending_rows(self._loaded, load) if self._loaded else ())
         self._enable()
         self._remember_soon()

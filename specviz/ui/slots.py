@@ -14,7 +14,7 @@ from specviz.errors import FileError, SpecvizError
 from specviz.models.compatibility import PairVerdict, check_pair
 from specviz.models.memory import MemoryEstimate, estimate_memory
 from specviz.models.model_file import FileKind, ModelFile, inspect_model
-from specviz.trace.config import LoadConfig, Role
+from specviz.trace.config import LoadConfig, Role, SpeculationConfig
 
 MAX_FILES = 200
 MAX_DEPTH = 3
@@ -92,11 +92,14 @@ class ModelSlots:
         self.put(Role.DRAFT, target)
         await self.judge()
 
-    def memory(self, load: LoadConfig) -> MemoryEstimate | None:
-        """What the slots will take in memory with these settings."""
+    def memory(
+        self, load: LoadConfig, speculation: SpeculationConfig | None = None
+    ) -> MemoryEstimate | None:
+        """What these settings will take in memory; a draft that is not loaded takes nothing."""
         if self.target is None:
             return None
-        return estimate_memory(load, self.target, self.draft)
+        draft = self.draft if load.draft is not None else None
+        return estimate_memory(load, self.target, draft, speculation)
 
     def _take_ticket(self, role: Role) -> int:
         self._tickets[role] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from support import tiny_gguf
@@ -64,8 +65,9 @@ def test_the_newest_choice_wins_and_the_pair_is_judged(models):
         assert slots.verdict is None
         await slots.read(Role.DRAFT, models[1].path)
         assert slots.verdict.fits
-        load = LoadConfig(target=ModelSpec(path="x"))
+        load = LoadConfig(target=ModelSpec(path="x"), draft=ModelSpec(path="y"))
         assert slots.memory(load).draft_weights > 0
+        assert slots.memory(replace(load, draft=None)).draft_weights == 0
         await slots.swap()
         assert slots.target.info == models[1].info
         assert any("larger" in note for note in slots.verdict.notes)

@@ -22,10 +22,8 @@ from specviz.preferences import Preferences
 from specviz.trace import codec
 from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import (
-    DraftSource,
     LoadConfig,
     Message,
-    ModelSpec,
     Role,
     RunConfig,
     RunMode,
@@ -34,7 +32,6 @@ from specviz.trace.config import (
 from specviz.trace.events import Prefilled, Scalar
 from specviz.trace.storage import SUFFIX, read_trace
 from specviz.trace.trace import Trace
-from specviz.trace.validation import problems
 from specviz.ui import figures
 from specviz.ui.chat import Chat, turns_of_runs
 from specviz.ui.clock import FRAME_MS, DrawClock
@@ -53,6 +50,7 @@ from specviz.ui.model_card import (
     scripted_card,
 )
 from specviz.ui.pending import pending_rows
+from specviz.ui.run_request import lacks_template, load_of, request, why_not
 from specviz.ui.runner import Runner
 from specviz.ui.slots import ModelSlots, choose, read_dropped
 from specviz.ui.states import Action, State, may, may_move
@@ -296,29 +294,15 @@ class Controller:
     def _show_hint(self) -> None:
         """What the next prompt will do to the conversation, where that is not plain."""
         self.dialogue.raw = self.window.setup.config().raw
-        self.dialogue.lacks_template = self._lacks_template
+        self.dialogue.lacks_template = lacks_template(self.slots)
         editing = self.dialogue.chat.editing is not None
         self.views.prompt_bar.set_hint(self.dialogue.hint(), closable=editing)
 
-    @property
-    def _lacks_template(self) -> bool:
-        return self.slots.target is not None and not self.slots.target.chat_template
-
     def _why_not_run(self) -> str:
         """Why Run is off, in a sentence; empty when it is on."""
-        target = self.slots.target
-        if target is None and self._options.script is None:
+        if self.slots.target is None and self._options.script is None:
             return "Choose a target first."
-        config = self._config((Message(role="user", text="?"),))
-        if config.mode is RunMode.SPECULATIVE and target is not None:
-            sources = config.speculation.sources
-            unfit = self.slots.verdict is not None and not self.slots.verdict.fits
-            if DraftSource.DRAFT_SIMPLE in sources and unfit:
-                return "This draft does not fit the target. N-grams or the baseline can run."
-            if DraftSource.DRAFT_MTP in sources and not target.nextn_layers:
-                return "This target brings no MTP blocks. Choose another way to draft."
-        found = problems(config)
-        return found[0] if found else ""
+        return why_not(self._config((Message(role="user", text="?"),)), self.slots)
 
     def _may_run_again(self) -> bool:
         chat = self.dialogue.chat
@@ -327,29 +311,18 @@ class Controller:
         return bool(chat.newest.prompt) and not self._why_not_run()
 
     def _config(self, messages: Sequence[Message], raw: bool | None = None) -> RunConfig:
-        """What a run of these messages is asked to do; a script stands in for models.
+        """What a run of these messages is asked to do in the mode that is set.
 
         `raw`: with or without a chat template, where the setting does not decide.
         """
-        config = self.window.setup.config()
-        raw = config.raw if raw is None or self._lacks_template else raw
-        system = () if raw else config.messages
-        return replace(
-            config,
-            mode=self.window.mode,
-            raw=raw,
-            load=self._load(config),
-            messages=(*system, *messages),
-        )
+        settings = replace(self.window.setup.config(), mode=self.window.mode)
+        if raw is None or lacks_template(self.slots):
+            raw = settings.raw
+        return request(settings, messages, raw=raw, script=self._options.script)
 
-    def _load(self, config: RunConfig) -> LoadConfig:
-        """What has to be in memory: no draft where nothing of the drafting asks it."""
-        load, script = config.load, self._options.script
-        if script is not None:
-            stand_in = ModelSpec(path=str(script))
-            load = replace(load, target=stand_in, draft=stand_in)
-        uses_draft = DraftSource.DRAFT_SIMPLE in config.speculation.sources
-        return load if uses_draft else replace(load, draft=None)
+    def _load(self) -> LoadConfig:
+        """What has to be in memory for a run with the settings as they are."""
+        return load_of(self.window.setup.config(), self._options.script)
 
     def _fault(self, error: SpecvizError) -> None:
         """Show an error where it belongs, and find a state to go on from."""
@@ -501,7 +474,7 @@ class Controller:
             self._spawn(self._leave_safe_mode())
         self._repack = config.load.repack
         self.window.setup.set_safe_mode(self.session.safe_mode and config.load.repack)
-        load = self._load(config)
+        load = self._load()
         self.window.setup.show_memory(self.slots.memory(load, config.speculation))
         self.window.setup.mark_pending(pending_rows(self._loaded, load) if self._loaded else ())
         self._enable()
@@ -650,7 +623,7 @@ class Controller:
         )
 
     def _on_loaded(self, message: Loaded) -> None:
-        self._loaded = self._load(self.window.setup.config())
+        self._loaded = self._load()
         self.window.setup.mark_pending(())
         self._keeps_state_untold = message.rollback != "trim"
         self._tell_of_state()

@@ -132,7 +132,8 @@ def _target_step(baseline: Trace) -> float | None:
 def _saving(trace: Trace) -> Iterator[str]:
     shares = metrics.time_shares(trace)
     share = metrics.ratio(shares.restore, shares.total)
-    if share is not None and share >= LARGE_SHARE:
+    can_trim = trace.started is not None and trace.started.effective.get("rollback") == "trim"
+    if share is not None and share >= LARGE_SHARE and not can_trim:
         yield (
             f"Saving and restoring the target's state takes {_percent(share)} of the time, because "
             "it cannot forget single tokens."

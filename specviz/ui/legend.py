@@ -22,6 +22,7 @@ from specviz.trace.sources import MODEL_SOURCES, NGRAM_SOURCES, sources_in_use
 from specviz.trace.trace import Trace
 from specviz.ui import figures
 from specviz.ui.answer import SOURCE_WORDS
+from specviz.ui.plain_text import tooltip
 from specviz.ui.reading_column import reading_column
 from specviz.ui.theme import DARK, Palette, tint
 from specviz.ui.token_layout import Style
@@ -125,7 +126,7 @@ class Legend(QWidget):
         self._baseline: Trace | None = None
         self._seen: tuple[int, bool] | None = None
         self._entries: list[Entry] = []
-        self._right = ""
+        self._right: tuple[str, ...] = ("",)
         self._short = 0
         self._boxes: list[tuple[QRectF, Entry]] = []
         self._toggle = RejectedToggle(self)
@@ -174,7 +175,7 @@ class Legend(QWidget):
     def text(self) -> str:
         """All of it as plain text."""
         labels = [entry.label(self._short) for entry in self._entries]
-        return " · ".join([*labels, self._toggle.text(), self._right])
+        return " · ".join([*labels, self._toggle.text(), self._right[0]])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._arrange()
@@ -184,7 +185,7 @@ class Legend(QWidget):
         left, width = reading_column(self.width())
         measure = QFontMetricsF(figure_font(TEXT_PX))
         toggle = self._toggle.sizeHint()
-        right = measure.horizontalAdvance(self._right)
+        right = measure.horizontalAdvance(self._right[0])
         for short in (0, 1, 2):
             self._short = short
             self._boxes, x = [], float(left)
@@ -221,24 +222,19 @@ class Legend(QWidget):
         end = QRectF(left, 0, width, HEIGHT)
         room = left + width - self._toggle.geometry().right() - GAP
         measure = QFontMetricsF(painter.font())
-        right = (
-            self._right
-            if measure.horizontalAdvance(self._right) <= room
-            else (self._right.partition(" · ")[0])
-        )
-        if measure.horizontalAdvance(right) <= room:
-            flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            painter.drawText(end, flags, right)
+        fitting = (text for text in self._right if measure.horizontalAdvance(text) <= room)
+        flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(end, flags, next(fitting, ""))
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent):
-            text = self.tooltip(event.pos().toPointF())
+            text = self.tooltip_at(event.pos().toPointF())
             if text:
-                QToolTip.showText(event.globalPos(), text, self)
+                QToolTip.showText(event.globalPos(), tooltip(text), self)
                 return True
         return super().event(event)
 
-    def tooltip(self, at: QPointF) -> str:
+    def tooltip_at(self, at: QPointF) -> str:
         """What there is to say of the place under the mouse."""
         for box, entry in self._boxes:
             if box.contains(at):
@@ -281,15 +277,18 @@ def _n_copied(trace: Trace | None) -> int:
     return sum(1 for token in trace.tokens if token.copied_from is not None)
 
 
-def _summary(trace: Trace | None) -> str:
+def _summary(trace: Trace | None) -> tuple[str, ...]:
+    """Count and time to the first token, from the whole of it to what fits anywhere."""
     if trace is None or not trace.tokens:
-        return ""
+        return ("",)
+    n = figures.counted(len(trace.tokens), "token")
     first = f"first {figures.seconds(metrics.time_to_first_token(trace))}"
     reused, evaluated = metrics.reused_tokens(trace), metrics.prefill_tokens(trace)
-    if reused and evaluated is not None:
-        # without these words it would read like the time of a whole prompt
-        first += ", prompt kept" if evaluated * 10 <= reused else ", prompt partly kept"
-    return f"{figures.counted(len(trace.tokens), 'token')} · {first}"
+    if not reused or evaluated is None:
+        return f"{n} · {first}", n
+    # without these words it would read like the time of a whole prompt
+    kept = "kept" if evaluated * 10 <= reused else "partly kept"
+    return f"{n} · {first}, prompt {kept}", f"{n} · {first}, {kept}", f"{first}, {kept}", n
 
 
 def first_token_words(trace: Trace, baseline: Trace | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from specviz.trace import metrics
@@ -94,13 +94,8 @@ class PositionChart(QWidget):
         if not self._rates:
             self._paint_empty(painter)
             return
-        font = figure_font(LABEL_PX)
-        if self._pitch() < 20:
-            font = figure_font(LABEL_PX - 2)
+        font, every = self._labels()
         painter.setFont(font)
-        measure, last = QFontMetricsF(font), str(len(self._rates))
-        room = max(measure.horizontalAdvance("100") - 1, measure.horizontalAdvance(last) + 3)
-        every = math.ceil(room / self._pitch())
         colour = QColor(tint(palette.accent, palette.panel, 0.86))
         for i, rate in enumerate(self._rates):
             bar = self._bar(i, rate or 0.0)
@@ -115,6 +110,21 @@ class PositionChart(QWidget):
             value = figures.DASH if rate is None else f"{round(rate * 100)}"
             self._centred(painter, bar, bar.top() - ABOVE, ABOVE - 2, value)
             self._centred(painter, bar, ABOVE + BARS + 2, BELOW - 2, str(i + 1))
+
+    def _labels(self) -> tuple[QFont, int]:
+        """A font in which the labels stand apart, and every how many bars have one.
+
+        Goes by the widest value there can be, so that nothing changes while values do.
+        """
+        pitch, last = self._pitch(), str(len(self._rates))
+        rooms = []
+        for px in (LABEL_PX, LABEL_PX - 2, LABEL_PX - 3):
+            font = figure_font(px)
+            measure = QFontMetricsF(font)
+            rooms.append(max(measure.horizontalAdvance("100"), measure.horizontalAdvance(last)) + 2)
+            if rooms[-1] <= pitch:
+                return font, 1
+        return figure_font(LABEL_PX - 2), math.ceil(rooms[1] / pitch)
 
     def _centred(
         self, painter: QPainter, bar: QRectF, top: float, height: float, text: str

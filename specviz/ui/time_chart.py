@@ -161,9 +161,17 @@ def _slices(trace: Trace | None) -> list[Slice]:
     return [
         Slice(name, role, seconds, percent if total > 0 else None)
         for (name, role), seconds, percent in zip(_WORK, parts, percents, strict=True)
-        # only models that cannot forget single tokens save and restore anything
-        if name != "save and restore" or seconds > 0
+        if name != "save and restore" or (seconds > 0 and _saves(trace, percent))
     ]
+
+
+def _saves(trace: Trace | None, percent: int) -> bool:
+    """Whether saving and restoring is a kind of work here.
+
+    A model that can forget single tokens does so in no time that could be seen.
+    """
+    effective = trace.started.effective if trace is not None and trace.started else {}
+    return percent > 0 or effective.get("rollback") != "trim"
 
 
 def _label(part: Slice) -> str:

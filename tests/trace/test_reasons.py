@@ -124,8 +124,10 @@ def test_a_model_that_never_drafted_is_not_blamed_on_the_text() -> None:
 
 # Where the time goes -----------------------------------------------------------------------------
 def test_saving_and_restoring_is_named_when_it_is_much() -> None:
-    def built(share: float) -> tuple[str, ...]:
+    def built(share: float, rollback: str = "checkpoint") -> tuple[str, ...]:
         builder = TraceBuilder()
+        assert builder.trace.started is not None
+        builder.trace.started.effective["rollback"] = rollback
         for i in range(6):
             builder.step([f"a{i}", "b"], 1, "c", seconds=0.825, restore_share=share)
         return told(builder.finish())[1]
@@ -135,6 +137,7 @@ def test_saving_and_restoring_is_named_when_it_is_much() -> None:
         "single tokens."
     )
     assert not any("Saving" in reason for reason in built(0.05))
+    assert not any("Saving" in reason for reason in built(0.5, "trim"))
 
 
 def test_a_draft_that_takes_most_of_the_time_is_named_when_it_does_not_pay() -> None:

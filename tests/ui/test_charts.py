@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QWidget
 from support.traces import TraceBuilder, baseline_of, lively_run
 
@@ -78,6 +79,16 @@ def test_any_number_of_bars_stays_inside(positions, n_max):
     positions.grab()
 
 
+@pytest.mark.parametrize("n_max", [1, 8, 13, 16, 64, 200, 511])
+def test_labels_stand_apart(positions, n_max):
+    builder = TraceBuilder().step([f" {i}" for i in range(n_max)], n_max, " end")
+    positions.show_traces(None, builder.finish())
+    font, every = positions._labels()
+    width = QFontMetricsF(font).horizontalAdvance("100")
+    assert positions._pitch() * every > width + 1
+    assert every == 1 or n_max > 16
+
+
 def test_bars_grow_with_the_run(positions):
     builder = TraceBuilder()
     positions.show_traces(None, builder.trace)
@@ -108,6 +119,16 @@ def test_saving_and_restoring_has_its_own_slice(times):
     shares = {part.name: part.percent for part in times.slices}
     assert shares["save and restore"] == 40
     assert sum(shares.values()) == 100
+
+
+def test_taking_back_single_tokens_in_no_time_is_no_slice(times):
+    trace = lively_run(30, restore_share=0.001).trace
+    trace.started.effective["rollback"] = "trim"
+    times.show_traces(None, trace)
+    assert "save and restore" not in times.text()
+    trace.started.effective["rollback"] = "checkpoint"
+    times.show_traces(None, trace)
+    assert f"save and restore 0{THIN}%" in times.text()
 
 
 def test_widths_fill_the_bar(times):

@@ -75,7 +75,7 @@ def test_copies_and_drafts_of_a_model_stand_side_by_side(legend):
 
 
 def first_token_tooltip(legend: Legend) -> str:
-    return legend.tooltip(QPointF(legend.width() - 30, 15))
+    return legend.tooltip_at(QPointF(legend.width() - 30, 15))
 
 
 def test_a_time_to_the_first_token_with_a_kept_prompt_does_not_look_like_any_other(legend):
@@ -89,6 +89,14 @@ def test_a_time_to_the_first_token_with_a_kept_prompt_does_not_look_like_any_oth
         f"In the baseline it came after 0.40{THIN}s. All 11 prompt tokens were read for it.",
         "So the two times cannot be compared; tokens per second can.",
     ]
+
+
+def test_with_little_room_a_kept_prompt_is_told_in_fewer_words(legend):
+    legend.show_trace(TraceBuilder(n_reused=11, prefill_seconds=0.0).plain("a").finish())
+    first = f"first 0.10{THIN}s"
+    assert legend._right == (
+        f"1 token · {first}, prompt kept", f"1 token · {first}, kept", f"{first}, kept", "1 token",
+    )  # fmt: skip
 
 
 def test_a_prompt_that_was_read_whole_needs_no_words(legend):

@@ -45,7 +45,12 @@ class Entry:
     n: int | None
 
     def label(self, short: int) -> str:
-        """With its count; `short` 1 leaves words out except of what drafts gave, 2 of all."""
+        """With its count; `short` 1 leaves words out except of what drafts gave, 2 of all.
+
+        3 is the bare count: the tooltip has the words.
+        """
+        if short > 2 and self.n is not None:
+            return figures.count(self.n)
         is_drafted = self.style in (Style.ACCEPTED, Style.COPIED)
         words = self.short if short > (1 if is_drafted else 0) else self.words
         return words if self.n is None else f"{words} {figures.count(self.n)}"
@@ -174,7 +179,7 @@ class Legend(QWidget):
 
     def text(self) -> str:
         """All of it as plain text."""
-        labels = [entry.label(self._short) for entry in self._entries]
+        labels = [entry.label(0) for entry in self._entries]
         return " · ".join([*labels, self._toggle.text(), self._right[0]])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -186,14 +191,16 @@ class Legend(QWidget):
         measure = QFontMetricsF(figure_font(TEXT_PX))
         toggle = self._toggle.sizeHint()
         right = measure.horizontalAdvance(self._right[0])
-        for short in (0, 1, 2):
+        # what stands on the right goes before the words do
+        for short, beside in ((0, right), (1, right), (2, right), (2, 0.0), (3, 0.0)):
             self._short = short
             self._boxes, x = [], float(left)
             for entry in self._entries:
                 w = SWATCH + 6 + measure.horizontalAdvance(entry.label(short))
                 self._boxes.append((QRectF(x, 0, w, HEIGHT), entry))
                 x += w + GAP
-            if x + toggle.width() + GAP + right <= left + width:
+            gap = GAP if beside else 0
+            if x + toggle.width() + gap + beside <= left + width:
                 break
         self._toggle.setGeometry(
             int(x) - 7, (HEIGHT - toggle.height()) // 2, toggle.width(), toggle.height()

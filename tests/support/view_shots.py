@@ -71,6 +71,36 @@ def conversation_baseline(palette):
     return view
 
 
+def _turns(**changes):
+    from support.turns import answered, reasoning_run, turn_of
+
+    first = answered("Explain it.", *"A small model guesses , the large one checks .".split(" "))
+    return first, turn_of(reasoning_run(60, 20, **changes).trace)
+
+
+@shot
+def conversation_turns(palette):
+    from specviz.ui.conversation import Conversation
+
+    view = Conversation()
+    view.resize(788, 480)
+    view.show_turns(_turns())
+    view.verticalScrollBar().setValue(0)
+    return view
+
+
+@shot
+def conversation_folded_edited(palette):
+    from specviz.ui.conversation import Conversation
+
+    view = Conversation()
+    view.resize(788, 320)
+    view.show_turns(_turns())
+    view.set_folded(1, True)
+    view.set_editing(1, allowed=True)
+    return view
+
+
 @shot
 def conversation_awkward(palette):
     from specviz.ui.conversation import Conversation
@@ -207,7 +237,7 @@ def legend_narrow(palette):
     from specviz.ui.legend import Legend
 
     view = Legend()
-    view.resize(620, 30)
+    view.resize(528, 30)
     view.show_trace(_pair()[1])
     return view
 
@@ -250,6 +280,13 @@ def prompt_long(palette):
 @shot
 def prompt_running(palette):
     return _prompt("Explain it.", running=True)
+
+
+@shot
+def prompt_editing(palette):
+    view = _prompt("Explain it.", blocked="Choose a target first.")
+    view.set_hint("Editing turn 2 · Escape keeps the conversation as it is", closable=True)
+    return view
 
 
 @shot

@@ -142,6 +142,18 @@ def test_it_fits_into_every_width_without_overlaps(legend, width):
     assert not legend.grab().isNull()
 
 
+@pytest.mark.parametrize("width", [440, 528, 788])
+def test_every_entry_and_the_switch_stay_inside(legend, width):
+    sources = [DraftSource.NGRAM_MOD, DraftSource.DRAFT_SIMPLE]
+    builder = TraceBuilder(run_config(sources=sources))
+    for i in range(300):
+        builder.step([f"a{i}"] * 4, 3, f"b{i}", copied_from=3)
+    legend.show_trace(builder.finish())
+    legend.resize(width, 30)
+    assert legend._toggle.geometry().right() <= width
+    assert [entry.n for _, entry in legend._boxes] == [0, 900, 300, 0, 0]
+
+
 def test_it_is_painted_in_the_palettes_colours(legend):
     legend.apply_palette(LIGHT)
     legend.show_trace(explanation().trace)

@@ -29,7 +29,7 @@ from specviz.ui.typefaces import interface_font
 BAR_WIDTH = 240
 BAR_HEIGHT = 4
 PROGRESS_HEIGHT = 34
-_RULE_AT = 5.5
+_RULE_AT = 7.0
 _FAINT = 0.4
 
 

@@ -12,7 +12,7 @@ from specviz.ui.page import HEADER_HEIGHT, Page
 from specviz.ui.theme import DARK, Palette, tint
 from specviz.ui.typefaces import figure_font
 
-_TEXT_AT = 18
+_TEXT_AT = 19
 _PADDING = 8
 
 
@@ -21,7 +21,7 @@ def paint_header(
 ) -> None:
     """A triangle that tells whether the block is folded, and the words."""
     colour = QColor(palette.text if strong else palette.quiet)
-    x, y = rect.left() + 6.0, rect.center().y()
+    x, y = rect.left() + 7.0, rect.center().y()
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
     if folded:

@@ -74,7 +74,7 @@ def conversation_baseline(palette):
 def _turns(**changes):
     from support.turns import answered, reasoning_run, turn_of
 
-    first = answered("Explain it.", *"A small model guesses , the large one checks .".split(" "))
+    first = answered("Explain it.", "A", " small", " model", " guesses", " ahead", ".")
     return first, turn_of(reasoning_run(60, 20, **changes).trace)
 
 

@@ -108,7 +108,7 @@ def test_a_click_and_the_space_bar_fold_and_unfold(qtbot, page):
 
 
 def test_the_header_stays_where_it_is(page):
-    page.show_turns((answered("One?", *["word "] * 200), turn_of(reasoning_run(200, 80).trace)))
+    page.show_turns((answered("One?", *["word "] * 200), turn_of(reasoning_run(200, 400).trace)))
     bar = page.verticalScrollBar()
     bar.setValue(round(page.page.blocks[1].header_top) - 90)
     header = the_header(page)

@@ -39,6 +39,8 @@ def test_what_may_be_done_when():
         assert may(state, Action.STOP)
         assert not may(state, Action.RUN)
         assert not may(state, Action.CHANGE_MODELS)
+        assert not may(state, Action.EDIT_CHAT)
+    assert may(State.EMPTY, Action.EDIT_CHAT), "a stored conversation can be left behind"
     assert may(State.FAULTED, Action.RESTART_ENGINE)
     assert may(State.FAULTED, Action.EXPORT), "tokens kept after a crash can be exported"
     assert not TABLE[State.CLOSING].actions

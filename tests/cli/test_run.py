@@ -163,6 +163,103 @@ def test_tables_are_written(script: Path, tmp_path: Path) -> None:
         assert sum(row["source"] == "accepted" for row in mine) == run["accepted"]
 
 
+# Sources -----------------------------------------------------------------------------------------
+def copying_script(path: Path, **changes: Any) -> Path:
+    """ngram-mod drafts too little twice, then eight tokens of which six are accepted."""
+    ids = [10 + i % 10 for i in range(9)]
+    short = {"drafter": "ngram-mod", "dropped": 2, "verify_seconds": 0.015}
+    copy = {
+        "draft": [[token_id, None, 0.9] for token_id in (*ids[2:8], 19, 19)],
+        "copied_from": list(range(8)),
+        "drafter": "ngram-mod",
+        "accepted": 6,
+        "target": [ids[8], 0.9],
+        "draft_seconds": 0.001,
+        "verify_seconds": 0.03,
+    }
+    rounds = [{**short, "target": [ids[0], 0.9]}, {**short, "target": [ids[1], 0.9]}, copy]
+    baseline = {"token_ids": ids, "step_seconds": 0.015}
+    return write_script(path, rounds=rounds, baseline=baseline, **changes)
+
+
+def test_each_source_is_accounted_for(tmp_path: Path) -> None:
+    script = copying_script(tmp_path / "s.json")
+    arguments = (*scripted(script), "--spec-type", "ngram-mod", "--csv", tmp_path)
+    run = summary_of(*arguments)["runs"][1]
+    assert [run[name] for name in ("tested", "accepted", "rejected", "dropped")] == [8, 6, 2, 4]
+    assert (run["drafted"], run["acceptance_rate"]) == (12, 0.75)
+    assert run["spec_type"] == ["ngram-mod"]
+    (source,) = run["sources"]
+    assert source["source"] == "ngram-mod"
+    assert [source[name] for name in ("draft_calls", "drafts", "accepted_drafts")] == [3, 1, 1]
+    assert [source[name] for name in ("drafted", "accepted", "dropped")] == [12, 6, 4]
+    assert source["mean_accepted_length"] == 7
+    with (tmp_path / "sources.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["drafted"], row["tested"], row["accepted"]) == ("12", "8", "6")
+
+
+def test_settings_in_effect_are_those_of_the_methods_in_use(script: Path) -> None:
+    arguments = ("--spec-type", "ngram-mod,ngram-map-k", "--spec-ngram-mod-n-max", "32")
+    effective = summary_of(*scripted(script), *arguments)["runs"][1]["effective"]
+    assert effective["spec_type"] == "ngram-map-k,ngram-mod"
+    assert effective["spec_ngram_mod_n_max"] == 32
+    assert effective["spec_ngram_map_k_size_n"] == 6
+    assert not any(name.startswith("spec_draft_") for name in effective)
+    assert "lookup_cache_static" not in effective
+
+
+def test_a_line_for_each_source_as_llama_cpp_prints_it(tmp_path: Path) -> None:
+    script = copying_script(tmp_path / "s.json")
+    arguments = ("run", *scripted(script), "--spec-type", "ngram-mod,ngram-simple")
+    answer = specviz(*arguments)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    simple, mod = answer.stdout.splitlines()[-2:]
+    assert simple.startswith("statistics     ngram-simple: #calls(b,g,a) =    0      0      0,")
+    assert mod == (
+        "statistics        ngram-mod: #calls(b,g,a) =    1      3      1, #gen drafts =      1, "
+        "#acc drafts =     1, #gen tokens =      8, #acc tokens =     6, #mean acc len = 7.00, "
+        "#acc rate/pos = (1.000, 1.000, 1.000, 1.000, 1.000, 1.000), "
+        "dur(b,g,a) = 0.000, 1.000, 0.000 ms"
+    )
+    assert "statistics" not in specviz(*arguments, "-q").stdout
+
+
+def test_a_script_of_saving_and_restoring_is_told_so(tmp_path: Path) -> None:
+    ids = [10, 11, 12, 13, 14, 15]
+    rounds = [
+        {
+            "draft": [[ids[2 * i]], [19]],
+            "accepted": 1,
+            "target": [ids[2 * i + 1], 0.9],
+            "draft_seconds": 0.06,
+            "save_seconds": 0.3,
+            "verify_seconds": 0.165,
+            "restore_seconds": 0.3,
+        }
+        for i in range(3)
+    ]
+    script = write_script(
+        tmp_path / "s.json",
+        rounds=rounds,
+        can_remove_partial=False,
+        baseline={"token_ids": ids, "step_seconds": 0.1},
+    )
+    values = summary_of(*scripted(script))
+    assert values["comparison"]["verdict"] == "slower"
+    assert values["comparison"]["reasons"][0].startswith(
+        "Saving and restoring the target's state takes 73 % of the time"
+    )
+    assert sum(values["runs"][1]["time"].values()) == pytest.approx(3 * 0.825, rel=0.01)
+
+
+def test_an_option_without_effect_is_noted(script: Path) -> None:
+    arguments = ("run", *scripted(script), "--spec-ngram-mod-n-max", "8")
+    note = "--spec-ngram-mod-n-max has no effect: ngram-mod is not among the drafting methods."
+    assert specviz(*arguments).stderr == f"specviz: {note}\n"
+    assert specviz(*arguments, "-q").stderr == ""
+
+
 # Prompts -----------------------------------------------------------------------------------------
 def prompt_of(trace: Path) -> str:
     started = read_trace(trace).started
@@ -413,6 +510,15 @@ def test_a_terminal_gets_colours_and_progress(script: Path) -> None:
     assert "Starting the engine" in err
     assert "\n" not in err
     assert err.endswith("\r")
+
+
+@posix
+def test_copies_are_marked_on_a_terminal(tmp_path: Path) -> None:
+    script = copying_script(tmp_path / "s.json")
+    _, out, _ = on_terminal("run", *scripted(script), "--spec-type", "ngram-mod")
+    assert "\x1b[32;3;4m, this is a script.\x1b[0m" in out
+    assert "\x1b[32;3;4mcopied\x1b[0m 6  \x1b[33;1mrecovered" in out
+    assert "accepted\x1b[0m" not in out
 
 
 @posix

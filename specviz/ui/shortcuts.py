@@ -32,9 +32,9 @@ SHORTCUTS: dict[str, tuple[Shortcut, ...]] = {
     "Conversation": (
         Shortcut("Ctrl+N", "New chat", "new-chat-action"),
         Shortcut("Ctrl+R", "Run the last turn again", "run-again-action"),
-        Shortcut("Up", "In an empty prompt: edit the last turn"),
-        Shortcut("Esc", "Leave a turn as it is, while editing it"),
-        Shortcut("Space", "On a reasoning line: show or hide it"),
+        Shortcut("Up", "Empty prompt: edit the last turn"),
+        Shortcut("Esc", "While editing: keep the turn"),
+        Shortcut("Space", "On reasoning: show or hide it"),
     ),
     "Files": (
         Shortcut("Ctrl+O", "Choose the target", "open-target-action"),
@@ -54,7 +54,7 @@ SHORTCUTS: dict[str, tuple[Shortcut, ...]] = {
     ),
     "In a setting": (
         Shortcut("Return", "Edit the value, and take it"),
-        Shortcut("Up", "One step up or down, with the arrow keys"),
+        Shortcut("Up", "One step up or down, by the arrows"),
         Shortcut("Esc", "Give the edit up"),
     ),
 }
@@ -80,7 +80,7 @@ class ShortcutSheet(QDialog):
         layout.setSpacing(16)
         columns = QHBoxLayout()
         columns.setSpacing(40)
-        for titles in (("Run", "Conversation"), ("Files", "In a setting"), ("Window",)):
+        for titles in (("Run", "In a setting"), ("Files",), ("Conversation", "Window")):
             columns.addLayout(self._column(titles))
         layout.addLayout(columns)
         closer = QPushButton("Close")

@@ -20,9 +20,7 @@ from specviz.cli.drafting_options import (
 from specviz.cli.options import run_parser
 from specviz.errors import SettingError
 from specviz.trace.config import DraftSource, NgramModConfig, SpeculationConfig
-from specviz.trace.presets import CODE_REFACTORING, LLAMA_CPP, NGRAM_PRESETS
-
-EVERY = tuple(DraftSource)
+from specviz.trace.presets import CODE_REFACTORING, LLAMA_CPP, NGRAM_PRESETS, NgramPreset
 
 
 def parsed(arguments: str = "") -> argparse.Namespace:
@@ -128,7 +126,7 @@ def test_without_options_the_settings_are_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("preset", NGRAM_PRESETS, ids=lambda preset: preset.key)
-def test_a_preset_sets_all_sizes(preset: object) -> None:
+def test_a_preset_sets_all_sizes(preset: NgramPreset) -> None:
     found = settings(f"--spec-preset {preset.key}")
     assert preset.is_in(found)
 

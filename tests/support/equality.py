@@ -38,34 +38,43 @@ from specviz.trace.events import DraftToken, TargetToken
 from specviz.trace.trace import Trace
 from specviz.worker.protocol import Run
 
-PROMPT = "the thin inn and the other thing in the end, then the thin inn and the other tent; " * 2
+OPENING = "the thin inn and the other thing in the end, then the thin inn and the other tent; " * 2
+"""Every prompt begins with it; the rest is what the model writes behind it, see `Table.prompt`."""
 N_BATCH = 63
-MIX = 0.05
-"""Small enough for drafts to be right at times, large enough to be wrong at times."""
+OWN_WORDS = 40
+MIX = 0.1
+"""Of most models: small enough for drafts to be right at times, large enough to be wrong."""
 
-SAMPLINGS = {
-    "greedy": SamplingConfig(),
-    "seeded": SamplingConfig(temperature=1.5, top_k=40, top_p=1.0, min_p=0.0, seed=20_011),
-}
+
+def _seeded(temperature: float) -> SamplingConfig:
+    return SamplingConfig(temperature=temperature, top_k=40, top_p=1.0, min_p=0.0, seed=0)
+
+
+SAMPLINGS = {"greedy": SamplingConfig(), "seeded": _seeded(1.0), "hot": _seeded(1.5)}
 
 Writer = Callable[..., Path]
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A class of target: how its file is written, and how it forgets."""
+    """A class of target: how its file is written, and how it forgets.
+
+    `n_kinds`: blocks it takes at least to have one of every kind.
+    """
 
     name: str
     write: Writer
     rollback: str
     next_token: bool = False
     mix: float = MIX
+    n_kinds: int = 2
 
     def file(self, folder: Path, **options: Any) -> Path:
         """Write the file, with its next-token block where there is one."""
+        usual: dict[str, Any] = {"mix": self.mix, "ascii_only": True}
         if self.next_token:
-            options = {"mtp": 1, "head": "token", **options}
-        return self.write(folder / f"{self.name}.gguf", **{"mix": self.mix, **options})
+            usual |= {"mtp": 1, "head": "token"}
+        return self.write(folder / f"{self.name}.gguf", **{**usual, **options})
 
 
 MODELS = {
@@ -73,28 +82,33 @@ MODELS = {
     for model in (
         Model("llama", tiny_gguf.write_llama, "trim"),
         Model("qwen3", tiny_gguf.write_qwen3, "trim"),
-        Model("gemma3", tiny_gguf.write_gemma3, "trim"),
+        Model("gemma3", tiny_gguf.write_gemma3, "trim", mix=0.2),
         Model("qwen3moe", tiny_gguf.write_qwen3moe, "trim"),
         Model("qwen35", tiny_gguf.write_qwen35, "snapshots", next_token=True),
         Model("qwen35moe", tiny_gguf.write_qwen35moe, "snapshots", next_token=True),
         Model("lfm2", tiny_gguf.write_lfm2, "snapshots", mix=0.03),
-        Model("nemotron_h", tiny_gguf.write_nemotron_h, "snapshots", mix=0.03),
+        Model("nemotron_h", tiny_gguf.write_nemotron_h, "snapshots", mix=0.06, n_kinds=3),
         Model("qwen3next", tiny_gguf.write_qwen3next, "checkpoint", next_token=True),
-        Model("jamba", tiny_gguf.write_jamba, "checkpoint"),
+        Model("jamba", tiny_gguf.write_jamba, "checkpoint", mix=0.06),
         Model("falcon-h1", tiny_gguf.write_falcon_h1, "checkpoint"),
-        Model("mamba", tiny_gguf.write_mamba, "checkpoint", mix=0.03),
+        Model("mamba", tiny_gguf.write_mamba, "checkpoint", mix=0.06),
         Model("rwkv7", tiny_gguf.write_rwkv7, "checkpoint"),
     )
 }
 
+SHORT, LONG = 5, 20
+"""Lengths of drafts: within the older states that are kept, and beyond any number of them."""
+
 DRAFTS = {
-    "llama-draft": lambda folder: tiny_gguf.write_llama(
-        folder / "llama-draft.gguf", n_layers=1, mix=MIX
-    ),
-    "qwen35-draft": lambda folder: tiny_gguf.write_qwen35(
-        folder / "qwen35-draft.gguf", n_layers=2, mix=MIX
-    ),
+    "llama-draft": (tiny_gguf.write_llama, {"n_layers": 1}),
+    "qwen35-draft": (tiny_gguf.write_qwen35, {"n_layers": 2}),
 }
+
+
+def draft_file(name: str, folder: Path) -> Path:
+    """Write one of `DRAFTS`."""
+    write, options = DRAFTS[name]
+    return write(folder / f"{name}.gguf", mix=MIX, ascii_only=True, **options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +128,13 @@ class Drafting:
 
 def _speculation(*sources: DraftSource, **changes: Any) -> SpeculationConfig:
     """Settings that suit random models: short matches, so that something is found at all."""
-    sizes = NgramSizes(size_n=2, size_m=5)
+    sizes = NgramSizes(size_n=2, size_m=SHORT)
     settings: dict[str, Any] = {
-        "n_max": 4,
+        "n_max": SHORT,
         "ngram_simple": sizes,
         "ngram_map_k": sizes,
         "ngram_map_k4v": sizes,
-        "ngram_mod": NgramModConfig(n_match=2, n_min=1, n_max=6),
+        "ngram_mod": NgramModConfig(n_match=2, n_min=1, n_max=SHORT),
     }
     return SpeculationConfig(sources=sources, **{**settings, **changes})
 
@@ -129,9 +143,6 @@ def _noisy(longest: int, *more: DraftSource) -> SpeculationConfig:
     sizes = NgramSizes(size_n=2, size_m=longest)
     return _speculation(DraftSource.NGRAM_SIMPLE, *more, ngram_simple=sizes)
 
-
-SHORT, LONG = 4, 20
-"""Lengths of noisy drafts: within the older states that are kept, and beyond any number of them."""
 
 DRAFTINGS = {
     drafting.name: drafting
@@ -214,9 +225,11 @@ def exact_load(target: Path, draft: Path | None = None, **changes: Any) -> LoadC
     return LoadConfig(target=spec(target), draft=spec(draft) if draft else None, **settings)
 
 
-def raw_run(mode: RunMode, load: LoadConfig, **settings: Any) -> RunConfig:
-    """A run on the shared prompt, without a chat template."""
-    messages = (Message(role="user", text=PROMPT),)
+def raw_run(
+    mode: RunMode, load: LoadConfig, *, prompt: str = OPENING, **settings: Any
+) -> RunConfig:
+    """A run without a chat template."""
+    messages = (Message(role="user", text=prompt),)
     return RunConfig(mode=mode, load=load, messages=messages, raw=True, **settings)
 
 
@@ -232,7 +245,8 @@ def run(engine: LlamaEngine, config: RunConfig) -> Trace:
 class Table:
     """Runs cells. Files and baselines are made once and used for all cells that need them.
 
-    `seed`: of sampler and noise. `n_ctx` and `file_options` (see tiny_gguf) hold for all cells.
+    `seed`: of sampler and noise. `small`: models of no more blocks than they have kinds of them.
+    `n_ctx` and `file_options` (see tiny_gguf) hold for all cells.
     """
 
     def __init__(
@@ -242,6 +256,7 @@ class Table:
         max_tokens: int,
         seed: int = 1,
         n_ctx: int = 1024,
+        small: bool = False,
         **file_options: Any,
     ) -> None:
         self.engine = NoisyEngine(safe_mode=True)
@@ -249,9 +264,12 @@ class Table:
         self._max_tokens = max_tokens
         self._seed = seed
         self._n_ctx = n_ctx
+        self._small = small
         self._file_options = file_options
         self._files: dict[str, Path] = {}
+        self._prompts: dict[str, str] = {}
         self._baselines: dict[tuple[str, str], Trace] = {}
+        self._outcomes: dict[tuple[str, str, str], Outcome] = {}
 
     def close(self) -> None:
         """Free the models."""
@@ -260,19 +278,37 @@ class Table:
     def target(self, model: Model) -> Path:
         """The model's file."""
         if model.name not in self._files:
-            self._files[model.name] = model.file(self._folder, **self._file_options)
+            options = {"n_layers": model.n_kinds} if self._small else {}
+            self._files[model.name] = model.file(self._folder, **options, **self._file_options)
         return self._files[model.name]
 
     def _draft(self, name: str | None) -> Path | None:
         if name is None:
             return None
         if name not in self._files:
-            self._files[name] = DRAFTS[name](self._folder)
+            self._files[name] = draft_file(name, self._folder)
         return self._files[name]
 
     def _sampling(self, name: str) -> SamplingConfig:
         sampling = SAMPLINGS[name]
         return sampling if sampling.seed is None else replace(sampling, seed=20_010 + self._seed)
+
+    def prompt(self, model: Model) -> str:
+        """A text with repeats in the model's own words, so that it goes on with copies of them."""
+        if model.name not in self._prompts:
+            load = exact_load(self.target(model), n_ctx=self._n_ctx)
+            texts = ""
+            for sampling in ("greedy", "seeded"):
+                config = raw_run(
+                    RunMode.BASELINE,
+                    load,
+                    max_tokens=OWN_WORDS,
+                    sampling=self._sampling(sampling),
+                    speculation=SpeculationConfig(sources=()),
+                )
+                texts += run(self.engine, config).text
+            self._prompts[model.name] = OPENING + 2 * texts
+        return self._prompts[model.name]
 
     def baseline(self, model: Model, sampling: str) -> Trace:
         """The target alone, one token at a time."""
@@ -281,6 +317,7 @@ class Table:
             config = raw_run(
                 RunMode.BASELINE,
                 exact_load(self.target(model), n_ctx=self._n_ctx),
+                prompt=self.prompt(model),
                 max_tokens=self._max_tokens,
                 sampling=self._sampling(sampling),
                 speculation=SpeculationConfig(sources=()),
@@ -296,6 +333,7 @@ class Table:
         config = raw_run(
             RunMode.SPECULATIVE,
             load,
+            prompt=self.prompt(model),
             max_tokens=self._max_tokens,
             sampling=self._sampling(sampling),
             speculation=drafting.speculation,
@@ -314,8 +352,12 @@ class Table:
             self.engine.noisy = None
 
     def outcome(self, model: Model, drafting: Drafting, sampling: str) -> Outcome:
-        """Run a cell, and its baseline where that is still missing."""
-        return compare(self.baseline(model, sampling), self.speculative(model, drafting, sampling))
+        """What became of a cell; it is run once."""
+        key = (model.name, drafting.name, sampling)
+        if key not in self._outcomes:
+            baseline = self.baseline(model, sampling)
+            self._outcomes[key] = compare(baseline, self.speculative(model, drafting, sampling))
+        return self._outcomes[key]
 
 
 def token_ids(trace: Trace) -> list[int]:

@@ -21,8 +21,9 @@ def write_llama(path: Path, *, n_layers: int = 3, **options: Any) -> Path:
 
     Options of all writers: `seed`; `mix` scales what blocks add to the residual; `n_vocab`;
     `n_embd`; `wtype` of the matrices; `n_ctx_train`; `name`; `chat_template`; `eos_live` lets the
-    end tokens win now and then; `tokens` maps ids to other texts; `vocabulary` replaces all of it;
-    `metadata` adds, replaces or (with None) removes entries; `split` is a number of parts.
+    end tokens win now and then; `ascii_only` lets no other text be written; `tokens` maps ids to
+    other texts; `vocabulary` replaces all of it; `metadata` adds, replaces or (with None) removes
+    entries; `split` is a number of parts.
     """
     chosen = Options(**options)
     weights, width = chosen.start(), chosen.n_embd

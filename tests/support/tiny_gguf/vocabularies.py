@@ -78,6 +78,11 @@ def byte_characters() -> tuple[str, ...]:
     return tuple(characters)
 
 
+def is_ascii(text: str) -> bool:
+    """Whether the text of a token stands for printable ASCII."""
+    return all(" " < character <= "~" or character == SPACE for character in text)
+
+
 def make_vocabulary(n_vocab: int = 320) -> Vocabulary:
     """256 byte tokens, six merges, five specials, then control tokens up to `n_vocab`."""
     tokens = [*byte_characters(), *(merge.replace(" ", "") for merge in MERGES), *SPECIAL_TOKENS]

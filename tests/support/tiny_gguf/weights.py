@@ -15,6 +15,7 @@ from support.tiny_gguf.vocabularies import (
     END_TOKENS,
     FIRST_SPECIAL_ID,
     Vocabulary,
+    is_ascii,
     make_vocabulary,
 )
 
@@ -65,20 +66,23 @@ class Weights:
         values[:, half * width : (half + 1) * width] = np.eye(width)
         self._add(name, values, quantised=True)
 
-    def embedding(self, n_embd: int, vocabulary: Vocabulary, *, eos_live: bool) -> None:
+    def embedding(
+        self, n_embd: int, vocabulary: Vocabulary, *, eos_live: bool, ascii_only: bool
+    ) -> None:
         """Token embedding and output head; special tokens never win, unless ends are `eos_live`."""
         n_vocab = len(vocabulary.tokens)
         name = "token_embd.weight"
         self._add(name, self._generator(name).standard_normal((n_vocab, n_embd)), quantised=True)
         name = "output.weight"
         head = self._generator(name).standard_normal((n_vocab, n_embd)) * (3.0 / n_embd**0.5)
-        silent = np.arange(n_vocab) >= FIRST_SPECIAL_ID
-        head[silent & ~self._live(vocabulary, eos_live=eos_live)] = 0.0
+        wins = [
+            (text in END_TOKENS and eos_live)
+            if token_id >= FIRST_SPECIAL_ID
+            else not ascii_only or is_ascii(text)
+            for token_id, text in enumerate(vocabulary.tokens)
+        ]
+        head[~np.array(wins)] = 0.0
         self._add(name, head, quantised=True)
-
-    @staticmethod
-    def _live(vocabulary: Vocabulary, *, eos_live: bool) -> np.ndarray:
-        return np.array([eos_live and text in END_TOKENS for text in vocabulary.tokens])
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class Options:
     name: str | None = None
     chat_template: str | None = None
     eos_live: bool = False
+    ascii_only: bool = False
     tokens: Mapping[int, str] | None = None
     vocabulary: Vocabulary | None = None
     metadata: Mapping[str, Any] | None = None
@@ -105,7 +110,12 @@ class Options:
 
     def start(self) -> Weights:
         weights = Weights(self.seed, self.wtype, self.mix)
-        weights.embedding(self.n_embd, self.resolved_vocabulary(), eos_live=self.eos_live)
+        weights.embedding(
+            self.n_embd,
+            self.resolved_vocabulary(),
+            eos_live=self.eos_live,
+            ascii_only=self.ascii_only,
+        )
         return weights
 
     def finish(

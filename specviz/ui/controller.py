@@ -27,7 +27,6 @@ from specviz.trace.config import (
     Role,
     RunConfig,
     RunMode,
-    SpeculationConfig,
 )
 from specviz.trace.events import Prefilled, Scalar
 from specviz.trace.storage import SUFFIX, read_trace
@@ -65,7 +64,7 @@ log = logging.getLogger(__name__)
 
 MAX_RECENT = 10
 SAVE_DELAY_SECONDS = 1.0
-DEMO_SPECULATION = SpeculationConfig(n_max=3, p_min=0.6)
+DEMO_DRAFT = {"n_max": 3, "p_min": 0.6}
 """Where the demo pair is at its best on a CPU; its README in resources/models has the figures."""
 
 UNDO = MessageAction("undo-new-chat", "Undo", "Brings the conversation before it back.")
@@ -463,7 +462,8 @@ class Controller:
         await self._read_slot(Role.TARGET, demo.target)
         await self._read_slot(Role.DRAFT, demo.draft)
         config = setup.config()
-        setup.apply_config(replace(config, speculation=DEMO_SPECULATION))
+        speculation = replace(config.speculation, **DEMO_DRAFT)
+        setup.apply_config(replace(config, speculation=speculation))
         if not self.views.prompt_bar.prompt.strip():
             self.views.prompt_bar.choose(load_examples()[0])
 
@@ -696,7 +696,14 @@ class Controller:
         baseline, speculative = self._shown()
         views = self.views
         self.dialogue.show_runs(self.runner.baseline, self.runner.speculative)
-        for view in (views.throughput, views.positions, views.times, views.legend, views.strip):
+        for view in (
+            views.throughput,
+            views.positions,
+            views.times,
+            views.sources,
+            views.legend,
+            views.strip,
+        ):
             view.show_traces(baseline, speculative)
         views.inspector.show_step(speculative or baseline, None)
         self._show_verdict()
@@ -708,7 +715,13 @@ class Controller:
 
     def _draw_figures(self, final: bool = False) -> None:
         views = self.views
-        for view in (views.throughput, views.legend, views.positions, views.times):
+        for view in (
+            views.throughput,
+            views.legend,
+            views.positions,
+            views.times,
+            views.sources,
+        ):
             view.refresh(final)
         views.conversation.refresh_figures()
         self._show_verdict()

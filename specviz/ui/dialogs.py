@@ -48,7 +48,7 @@ EXPORT_KINDS = (
     ExportKind(
         "csv",
         "Tables as CSV…",
-        "Writes tokens.csv, steps.csv and summary.csv into a folder.",
+        "Writes tokens, steps, draft sources and a summary as tables into a folder.",
     ),
     ExportKind(
         "json",

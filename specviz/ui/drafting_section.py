@@ -112,8 +112,8 @@ class DraftingSection(QWidget):
 
     def _build_group(self, source: DraftSource, choice: Choice) -> None:
         """The rows of one n-gram source under a quiet title."""
-        title = self._title(choice.word.capitalize(), f"{source.value}-title")
-        title.setToolTip(tooltip(f"{choice.beside} in llama.cpp.\n\n{choice.effect}"))
+        title = self._title(choice.word, f"{source.value}-title")
+        title.setToolTip(tooltip(f"{choice.word}, {choice.beside}.\n\n{choice.effect}"))
         self._groups[source] = title
         if source is DraftSource.NGRAM_CACHE:
             self._files = {
@@ -155,7 +155,7 @@ class DraftingSection(QWidget):
         self, key: str, number: NumberFormat, effect_key: str = "", name: str = ""
     ) -> NumberField:
         """A row with one number; returns its field."""
-        effect = catalogue.EFFECTS[effect_key or key]
+        effect = catalogue.effect_of(effect_key or key, key)
         field = NumberField(number, number.maximum, name or number.label, effect, key)
         self._row(SettingRow(key, number.label, effect, [field]))
         return field
@@ -169,7 +169,7 @@ class DraftingSection(QWidget):
         return field
 
     def _file(self, key: str, text: str) -> FileField:
-        effect = catalogue.EFFECTS[key]
+        effect = catalogue.effect_of(key, key)
         field = FileField(text, effect, key)
         row = SettingRow(key, text, effect, [field])
         row.line.insertWidget(row.line.count() - 1, field.clear)

@@ -101,38 +101,38 @@ PRESETS = tuple(Choice(preset.key, preset.name, preset.effect) for preset in NGR
 NGRAM_METHODS = (
     Choice(
         DraftSource.NGRAM_SIMPLE.value,
-        "newest match",
+        "ngram-simple",
         "Looks for the newest place where the last tokens stood before, and copies what followed. "
         "It keeps no notes, so every step reads the text again, which costs little.",
-        "ngram-simple",
+        "newest match",
     ),
     Choice(
         DraftSource.NGRAM_MAP_K.value,
-        "noted match",
+        "ngram-map-k",
         "Notes where tokens first stood together, and copies from there; after a rejection it "
         "drafts no more than was accepted from that place.",
-        "ngram-map-k",
+        "noted match",
     ),
     Choice(
         DraftSource.NGRAM_MAP_K4V.value,
-        "likeliest sequel",
+        "ngram-map-k4v",
         "Counts up to four sequels of the same tokens, and copies only where one is at least twice "
         "as frequent as the others together: fewer drafts, more of them accepted.",
-        "ngram-map-k4v",
+        "likeliest sequel",
     ),
     Choice(
         DraftSource.NGRAM_MOD.value,
-        "token chain",
+        "ngram-mod",
         "Remembers which token last followed the same few tokens, and goes on so from token to "
         "token. It finds a lot, and starts afresh when five drafts in a row go mostly wrong.",
-        "ngram-mod",
+        "token chain",
     ),
     Choice(
         DraftSource.NGRAM_CACHE.value,
-        "token counts",
+        "ngram-cache",
         "Counts which token followed the last one to four, and drafts up to eight tokens while one "
         "is clearly ahead. Files can bring in counts from other texts.",
-        "ngram-cache",
+        "token counts",
     ),
 )
 
@@ -207,6 +207,31 @@ MTP_FIRST = "N-grams are asked first, the target's MTP blocks where they find no
 NEEDS_DRAFT = "Needs a draft file. N-grams need none."
 NEEDS_DRAFT_OR_MTP = "Needs a draft file; the target's MTP blocks and n-grams need none."
 NEEDS_DRAFT_BESIDE = "Needs a draft file; n-grams alone need none."
+
+OPTIONS = {
+    "draft-tokens": "--spec-draft-n-max",
+    "n-min": "--spec-draft-n-min",
+    "p-min": "--spec-draft-p-min",
+    **{
+        f"{name}-{part}": f"--spec-{name}-{option}"
+        for name in ("ngram-simple", "ngram-map-k", "ngram-map-k4v")
+        for part, option in (("match", "size-n"), ("copied", "size-m"))
+    },
+    "ngram-map-k4v-hits": "--spec-ngram-map-k4v-min-hits",
+    "ngram-mod-match": "--spec-ngram-mod-n-match",
+    "ngram-mod-shortest": "--spec-ngram-mod-n-min",
+    "ngram-mod-longest": "--spec-ngram-mod-n-max",
+    "ngram-cache-static": "--lookup-cache-static",
+    "ngram-cache-dynamic": "--lookup-cache-dynamic",
+}
+"""By row key: what llama.cpp and `specviz run` call a drafting setting."""
+
+
+def effect_of(effect_key: str, key: str) -> str:
+    """What a setting does to speed, and its name in llama.cpp where it has one."""
+    option = OPTIONS.get(key)
+    return EFFECTS[effect_key] + (f"\nllama.cpp calls it {option}." if option else "")
+
 
 LOW_DRAFT_CACHE = (
     "Below q8_0 the draft remembers so coarsely that often only half as many of its tokens are "

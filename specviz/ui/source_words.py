@@ -1,17 +1,19 @@
-"""What the views call the draft sources. The setting rows have the words for those of n-grams."""
+"""What the views call the draft sources: llama.cpp's names for n-grams, words for models."""
 
 from __future__ import annotations
 
 from specviz.trace.config import DraftSource
 from specviz.ui.setting_catalogue import NGRAM_METHODS
 
+_WORDS = {DraftSource(choice.value): choice.beside for choice in NGRAM_METHODS}
+
 NAMES: dict[DraftSource, str] = {
-    **{DraftSource(choice.value): choice.word for choice in NGRAM_METHODS},
+    **{source: source.value for source in _WORDS},
     DraftSource.DRAFT_SIMPLE: "draft model",
     DraftSource.DRAFT_MTP: "MTP blocks",
 }
 
 
 def full_name(source: DraftSource) -> str:
-    """With llama.cpp's name beside it: `token chain (ngram-mod)`."""
-    return f"{NAMES[source]} ({source.value})"
+    """Both names: `ngram-mod (token chain)`, `draft model (draft-simple)`."""
+    return f"{NAMES[source]} ({_WORDS.get(source, source.value)})"

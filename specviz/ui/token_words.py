@@ -14,7 +14,7 @@ from specviz.ui.setting_catalogue import NGRAM_METHODS
 from specviz.ui.token_layout import Style
 
 DRAFTER_WORDS = {
-    **{DraftSource(m.value): f"n-grams, {m.word} ({m.value})" for m in NGRAM_METHODS},
+    **{DraftSource(m.value): f"{m.word} ({m.beside})" for m in NGRAM_METHODS},
     DraftSource.DRAFT_MTP: "the target’s MTP blocks",
 }
 """Who drafted; a draft model needs no words beside those of the colour."""

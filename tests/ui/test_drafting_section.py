@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QPushButton, QWidget
 from support.shell import READY_DRAFT, READY_TARGET
 
+from specviz.cli.options import run_parser
 from specviz.trace.config import (
     DraftSource,
     NgramCacheConfig,
@@ -303,7 +304,8 @@ def test_several_methods_stand_under_titles_that_name_them(panel):
     assert panel.rows["ngram-methods"].fields[0].text() == "2 methods"
     for source in (DraftSource.NGRAM_SIMPLE, DraftSource.NGRAM_CACHE):
         title = panel.findChild(QLabel, f"{source.value}-title")
-        assert title.isVisible() and f"{source.value} in llama.cpp" in title.toolTip()
+        assert title.isVisible() and title.text() == source.value
+        assert len(title.toolTip()) > 100
     assert not panel.findChild(QLabel, "ngram-mod-title").isVisible()
     assert sources(panel) == (DraftSource.NGRAM_SIMPLE, DraftSource.NGRAM_CACHE)
 
@@ -419,9 +421,10 @@ def test_chance_matches_are_remarked_on_quietly(qtbot, panel):
 
 
 # ---- for everybody -----------------------------------------------------------------------------
-def test_every_way_to_draft_is_explained_without_engine_words_alone(panel):
+def test_every_way_to_draft_has_llama_cpps_name_and_an_explanation(panel):
     for choice in catalogue.NGRAM_METHODS:
-        assert choice.effect.endswith(".") and not choice.word.startswith("ngram")
+        assert choice.word == choice.value
+        assert choice.effect.endswith(".") and "ngram" not in choice.beside + choice.effect
     for name in ("model", "ngram", "both"):
         assert segment(panel, name).accessibleDescription().endswith(".")
     assert panel.findChild(QWidget, "drafting-methods").accessibleName() == "Drafting method"
@@ -450,3 +453,11 @@ def test_with_everything_chosen_nothing_is_wider_than_the_panel(panel):
     assert panel.widget().minimumSizeHint().width() <= 264
     clear = panel.findChild(QAbstractButton, "ngram-cache-static-clear")
     assert clear.isVisible()
+
+
+def test_settings_name_the_options_that_the_command_line_takes(panel):
+    known = {option for action in run_parser()._actions for option in action.option_strings}
+    for key, option in catalogue.OPTIONS.items():
+        assert option in known
+        [field] = panel.rows[key].fields[:1]
+        assert option in field.toolTip() and option in field.accessibleDescription()

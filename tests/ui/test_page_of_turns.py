@@ -344,8 +344,8 @@ def test_what_the_page_does_not_show_has_no_light(page):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (DraftSource.NGRAM_SIMPLE, "newest match (ngram-simple)"),
-        (DraftSource.NGRAM_MOD, "token chain (ngram-mod)"),
+        (DraftSource.NGRAM_SIMPLE, "ngram-simple (newest match)"),
+        (DraftSource.NGRAM_MOD, "ngram-mod (token chain)"),
     ],
 )
 def test_tooltips_name_who_drafted_and_what_was_copied(page, source, words):

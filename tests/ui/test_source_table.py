@@ -54,7 +54,7 @@ def test_a_row_for_each_source_in_order_of_precedence(table):
 def test_a_source_that_was_never_asked_has_dashes(table):
     table.show_traces(None, TraceBuilder(run_config(sources=[MOD])).trace)
     assert cells(table, 0) == ["0", "0", DASH, DASH]
-    assert table.text() == "token chain (ngram-mod): never asked, 0 drafts"
+    assert table.text() == "ngram-mod (token chain): never asked, 0 drafts"
 
 
 def test_it_grows_with_the_run_and_takes_back_what_a_stop_text_cut(table):
@@ -92,7 +92,7 @@ def test_the_tooltip_has_the_words_and_the_line_of_llama_cpp(table):
     text = table.tooltip_at(QPoint(10, HEAD + 5))
     words, line = text.split("\n\n")
     assert words == (
-        "token chain (ngram-mod): asked 2 times, 1 draft, 1 too short, 2 of 3 tested tokens "
+        "ngram-mod (token chain): asked 2 times, 1 draft, 1 too short, 2 of 3 tested tokens "
         f"accepted (67{THIN}%), 20{THIN}µs per call"
     )
     assert line == statistics_line(table.rows[0])
@@ -146,4 +146,4 @@ def test_it_is_painted_in_the_palettes_colours(table, palette):
 def test_every_source_has_a_name_in_words():
     assert set(NAMES) == set(DraftSource)
     assert len(set(NAMES.values())) == len(NAMES)
-    assert full_name(MOD) == "token chain (ngram-mod)"
+    assert full_name(MOD) == "ngram-mod (token chain)"

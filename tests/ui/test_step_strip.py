@@ -239,11 +239,11 @@ def copying(positions: list[int], **parts: object) -> Trace:
 @pytest.mark.parametrize(
     ("positions", "words"),
     [
-        ([5], "token chain: copied token 6 of the prompt"),
-        ([3, 4, 5], "token chain: copied tokens 4 to 6 of the prompt"),
-        ([13, 14], "token chain: copied tokens 2 to 3 of the answer"),
-        ([11, 12, 13], "token chain: copied from token 12 of the prompt on"),
-        ([2, 3, 9], "token chain: copied from several places, token 3 of the prompt first"),
+        ([5], "ngram-mod: copied token 6 of the prompt"),
+        ([3, 4, 5], "ngram-mod: copied tokens 4 to 6 of the prompt"),
+        ([13, 14], "ngram-mod: copied tokens 2 to 3 of the answer"),
+        ([11, 12, 13], "ngram-mod: copied from token 12 of the prompt on"),
+        ([2, 3, 9], "ngram-mod: copied from several places, token 3 of the prompt first"),
     ],
 )
 def test_copies_are_told_with_their_source_above_the_tokens(inspector, positions, words):

@@ -15,8 +15,10 @@ from specviz.engine.llama.native_log import last_error, start
 from specviz.engine.model import Cancellation, Cancelled
 from specviz.errors import EngineError, SettingError
 from specviz.trace.config import ModelSpec
+from specviz.trace.reasoning import MARKS
 
 MAX_PIECE_BYTES = 1 << 20
+_MARKS = frozenset(mark.encode() for pair in MARKS for mark in pair)
 
 
 def path_bytes(path: Path | str) -> bytes:
@@ -94,10 +96,13 @@ class Weights:
             capacity = -count
 
     def piece(self, token_id: int) -> bytes:
-        """Bytes of a token; control tokens give none."""
+        """Bytes of a token; control tokens give none, unless they mark reasoning."""
         found = self._pieces.get(token_id)
         if found is None:
-            found = self._pieces[token_id] = self._read_piece(token_id, special=False)
+            found = self._read_piece(token_id, special=False)
+            if not found and (mark := self._read_piece(token_id, special=True)) in _MARKS:
+                found = mark
+            self._pieces[token_id] = found
         return found
 
     def _read_piece(self, token_id: int, *, special: bool) -> bytes:

@@ -30,10 +30,9 @@ from specviz.engine.llama.sampler import Sampler
 from specviz.engine.llama.target import LlamaTarget
 from specviz.engine.llama.weights import Weights
 from specviz.engine.model import Cancellation
-from specviz.engine.rollback import snapshots_for
 from specviz.errors import EngineError, PairError, SettingError, SpecvizError
 from specviz.models.compatibility import check_pair
-from specviz.models.memory import recurrent_state_bytes
+from specviz.models.memory import older_states
 from specviz.models.model_file import FileKind, ModelFile, inspect_model
 from specviz.trace.config import (
     DraftSource,
@@ -464,8 +463,7 @@ def _depth(slot: Slot, speculation: SpeculationConfig | None, n_batch: int) -> D
     if speculation is None:
         return Depth()
     longest = max(map(speculation.longest_draft, speculation.sources), default=0)
-    state = recurrent_state_bytes(slot.file)
-    return Depth(longest, snapshots_for(longest, state, n_batch))
+    return Depth(longest, older_states(slot.file, speculation, n_batch))
 
 
 def _token_ids(weights: Weights, text: str, template: str) -> list[int]:

@@ -33,7 +33,8 @@ def draft_candidate(row: Row) -> tuple[int, float]:
     if near.size > TOP_K:
         near = np.partition(near, near.size - TOP_K)[-TOP_K:]
     total = float(np.exp(near.astype(np.float64) - float(row[token_id])).sum())
-    return token_id, 1.0 / total
+    # a model that overflows gives scores that are no numbers
+    return token_id, 1.0 / total if total > 0 else 0.0
 
 
 def _low_bound(row: Row) -> np.float32:

@@ -64,7 +64,7 @@ log = logging.getLogger(__name__)
 
 MAX_RECENT = 10
 SAVE_DELAY_SECONDS = 1.0
-DEMO_DRAFT = {"n_max": 3, "p_min": 0.6}
+DEMO_N_MAX, DEMO_P_MIN = 3, 0.6
 """Where the demo pair is at its best on a CPU; its README in resources/models has the figures."""
 
 UNDO = MessageAction("undo-new-chat", "Undo", "Brings the conversation before it back.")
@@ -462,7 +462,7 @@ class Controller:
         await self._read_slot(Role.TARGET, demo.target)
         await self._read_slot(Role.DRAFT, demo.draft)
         config = setup.config()
-        speculation = replace(config.speculation, **DEMO_DRAFT)
+        speculation = replace(config.speculation, n_max=DEMO_N_MAX, p_min=DEMO_P_MIN)
         setup.apply_config(replace(config, speculation=speculation))
         if not self.views.prompt_bar.prompt.strip():
             self.views.prompt_bar.choose(load_examples()[0])

@@ -61,7 +61,7 @@ def engine():
 @pytest.fixture(params=["snapshots", "checkpoint"])
 def rollback(request, monkeypatch):
     if request.param == "checkpoint":
-        monkeypatch.setattr(llama_engine, "snapshots_for", lambda *_: 0)
+        monkeypatch.setattr(llama_engine, "older_states", lambda *_: 0)
     return request.param
 
 

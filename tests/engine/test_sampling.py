@@ -58,3 +58,10 @@ def test_runner_up_is_the_best_other_token_and_leaves_the_row_alone(row, data):
 
 def test_ties_go_to_the_lowest_id():
     assert most_likely(np.array([1, 3, 3, 2], dtype=np.float32)) == 1
+
+
+def test_scores_that_are_no_numbers_have_no_probability():
+    row = np.full(500, np.nan, dtype=np.float32)
+    token_id, prob = draft_candidate(row)
+    assert 0 <= token_id < 500
+    assert prob == 0.0

@@ -8,6 +8,7 @@ never put back. llama.cpp's server evaluates them in a pass of their own instead
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Protocol
@@ -144,8 +145,12 @@ class LlamaTarget:
                 prob, best, done_total = token_probability(rows[row], token_id, self._scratch)
                 done_row = row
                 probs.append(prob)
-        runners = tuple(runner_up(rows[row], token_id) for row, token_id in enumerate(sampled))
-        return Observation(tuple(probs), runners)
+        runners = [runner_up(rows[row], token_id) for row, token_id in enumerate(sampled)]
+        # a model that overflows gives scores that are no numbers
+        return Observation(
+            tuple(prob if prob is not None and math.isfinite(prob) else None for prob in probs),
+            tuple(each if math.isfinite(each[1]) else None for each in runners),
+        )
 
     def take_restore_seconds(self) -> float:
         taken, self._restore_seconds = self._restore_seconds, 0.0

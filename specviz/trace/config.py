@@ -104,7 +104,7 @@ class NgramSizes:
     """
 
     size_n: int = 6
-    size_m: int = 16
+    size_m: int = 12
     min_hits: int = 1
 
 
@@ -114,7 +114,7 @@ class NgramModConfig:
 
     n_match: int = 6
     n_min: int = 2
-    n_max: int = 16
+    n_max: int = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -294,8 +294,8 @@ def _summary(trace: Trace | None) -> tuple[str, ...]:
     if not reused or evaluated is None:
         return f"{n} · {first}", n
     # without these words it would read like the time of a whole prompt
-    kept = "kept" if evaluated * 10 <= reused else "partly kept"
-    return f"{n} · {first}, prompt {kept}", f"{n} · {first}, {kept}", f"{first}, {kept}", n
+    again = "reused" if evaluated * 10 <= reused else "partly reused"
+    return f"{n} · {first}, prompt {again}", f"{n} · {first}, {again}", f"{first}, {again}", n
 
 
 def first_token_words(trace: Trace, baseline: Trace | None = None) -> str:

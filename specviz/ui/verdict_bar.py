@@ -91,6 +91,13 @@ class _Sentences(QWidget):
         layout.endLayout()
         return layout
 
+    def _shortened(self, text: str, layout: QTextLayout, room: int) -> QTextLayout:
+        """The beginning of a text that would be too long, in whole words."""
+        while layout.lineCount() > room and " " in text:
+            text = text.removesuffix("…").rsplit(" ", 1)[0].rstrip(" ,;:·") + "…"
+            layout = self._break((verdict_words.Part(text),))
+        return layout
+
     def _arrange(self) -> None:
         """Choose as many sentences, from the first, as three lines have room for."""
         words = self._words
@@ -102,7 +109,9 @@ class _Sentences(QWidget):
             for parts in rest:
                 flowing += [verdict_words.Part(" "), *parts] if flowing else parts
             layout = self._break(tuple(flowing))
-            if layout.lineCount() <= room or (len(rest) == 1 and room > 0):
+            if len(rest) == 1 and room > 0:
+                layout = self._shortened(plain(tuple(flowing)), layout, room)
+            if layout.lineCount() <= room:
                 first.append(layout)
                 break
             rest.pop()

@@ -228,6 +228,7 @@ def _compared(baseline: Trace, speculative: Trace, comparison: Comparison) -> Wo
     reasons = [_say(reason) for reason in _reasons(speculative, comparison)]
     same = [_sameness(baseline, speculative, comparison)]
     rest += [*reasons, *same] if withheld else [*same, *_spread(comparison), *reasons]
+    rest.append(_tie(baseline, speculative, comparison))
     return Words(headline, tone, _joined(facts), tuple(parts for parts in rest if parts))
 
 
@@ -270,11 +271,17 @@ def _sameness(baseline: Trace, speculative: Trace, comparison: Comparison) -> Pa
         )
     margin = "" if comparison.margin is None else f" (margin {comparison.margin:.2f})"
     if comparison.divergence is Divergence.NEAR_TIE:
-        return _say(
-            f"{same}a near-tie{margin}: {ours} in place of {theirs}."
-            " That is rounding, not an error."
-        )
+        return _say(f"{same}a near-tie{margin}: rounding, not an error.")
     return _say(f"{same}{ours} in place of {theirs}{margin}. Rounding does not explain this.")
+
+
+def _tie(baseline: Trace, speculative: Trace, comparison: Comparison) -> Parts:
+    """Between which tokens the target was undecided, for who wants to know."""
+    fork = comparison.first_divergence
+    if fork is None or comparison.divergence is not Divergence.NEAR_TIE:
+        return ()
+    ours, theirs = _piece_at(speculative, fork), _piece_at(baseline, fork)
+    return _say(f"The near-tie is {ours} in place of {theirs}.")
 
 
 def _drawn_at_random(trace: Trace) -> bool:

@@ -82,7 +82,7 @@ def test_a_time_to_the_first_token_with_a_kept_prompt_does_not_look_like_any_oth
     base = TraceBuilder(run_config(RunMode.BASELINE)).plain("a", "b").finish()
     spec = TraceBuilder(n_reused=11, prefill_seconds=0.0).step([" a"], 1, " b").finish()
     legend.show_traces(base, spec)
-    assert legend.text().endswith(f"2 tokens · first 0.10{THIN}s, prompt kept")
+    assert legend.text().endswith(f"2 tokens · first 0.10{THIN}s, prompt reused")
     assert first_token_tooltip(legend).split("\n") == [
         f"The first token came 0.10{THIN}s after the start of the run. All 11 prompt "
         "tokens were still in memory from before.",
@@ -95,16 +95,16 @@ def test_with_little_room_a_kept_prompt_is_told_in_fewer_words(legend):
     legend.show_trace(TraceBuilder(n_reused=11, prefill_seconds=0.0).plain("a").finish())
     first = f"first 0.10{THIN}s"
     assert legend._right == (
-        f"1 token · {first}, prompt kept", f"1 token · {first}, kept", f"{first}, kept", "1 token",
+        f"1 token · {first}, prompt reused", f"1 token · {first}, reused", f"{first}, reused", "1 token",
     )  # fmt: skip
 
 
 def test_a_prompt_that_was_read_whole_needs_no_words(legend):
     legend.show_traces(None, explanation().trace)
-    assert "kept" not in legend.text()
+    assert "reused" not in legend.text()
     assert "All 11 prompt tokens were read for it." in first_token_tooltip(legend)
     legend.show_trace(TraceBuilder(n_reused=5).plain("a").finish())
-    assert legend.text().endswith("prompt partly kept")
+    assert legend.text().endswith("prompt partly reused")
     assert "Of 11 prompt tokens, 5 were still in memory from before, and 6 read" in (
         first_token_tooltip(legend)
     )

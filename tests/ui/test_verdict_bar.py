@@ -12,8 +12,8 @@ from specviz.trace.config import DraftSource
 from specviz.trace.events import DraftCall, StopReason
 from specviz.ui.figures import THIN
 from specviz.ui.theme import DARK, LIGHT
-from specviz.ui.verdict_bar import HEIGHT, VerdictBar
-from specviz.ui.verdict_words import Tone
+from specviz.ui.verdict_bar import HEIGHT, MOST_LINES, VerdictBar
+from specviz.ui.verdict_words import Part, Tone, Words
 
 
 @pytest.fixture
@@ -218,6 +218,16 @@ def test_its_height_never_changes_and_long_reasons_are_in_the_tooltip(qtbot, bar
     bar.grab()
     assert bar.height() == HEIGHT
     assert bar._sentences.toolTip() == bar.text()
+
+
+def test_a_sentence_that_is_too_long_ends_in_whole_words(bar):
+    sentence = "This sentence goes on and on about what came of the run. " * 12
+    bar.show_words(Words("slower", Tone.SLOWER, (Part("One line."),), ((Part(sentence),),)))
+    bar.grab()
+    lines = bar._sentences._lines
+    assert sum(layout.lineCount() for layout in lines) == MOST_LINES
+    shown = lines[-1].text()
+    assert shown.endswith("…") and sentence.startswith(shown[:-1] + " ")
 
 
 def test_it_is_painted_in_the_tone(bar):

@@ -8,6 +8,7 @@ from pathlib import Path
 from specviz.cli.arguments import ArgumentParser
 from specviz.cli.terminal import safe
 from specviz.errors import ExitCode
+from specviz.models.block_shapes import keeps_older_states
 from specviz.models.compatibility import PairVerdict, check_pair
 from specviz.models.model_file import ModelFile, inspect_model
 from specviz.trace import codec
@@ -80,8 +81,17 @@ def _facts(file: ModelFile) -> dict[str, str]:
         "vocabulary": f"{info.n_vocab} tokens, {tokenizer.model or 'no tokenizer'}{pre}",
         "begin and end token": f"{_id(tokenizer.bos_id)} and {_id(tokenizer.eos_id)}",
         "chat template": template,
-        "rollback": "by removing positions" if file.can_trim else "needs checkpoints",
+        "rollback": _rollback(file),
     }
+
+
+def _rollback(file: ModelFile) -> str:
+    """How rejected tokens are forgotten."""
+    if file.can_trim:
+        return "trim: positions are dropped"
+    if keeps_older_states(file):
+        return "snapshots of its state; checkpoints for long drafts"
+    return "checkpoints: its state is saved and restored"
 
 
 def _parameters(number: int) -> str:

@@ -33,7 +33,8 @@ class FileKind(StrEnum):
 
 _HIDDEN_STATES = (
     "it needs the target's hidden states, which this build cannot pass on. "
-    "Choose an ordinary small model with the same vocabulary as the draft."
+    "Choose an ordinary small model with the same vocabulary as the draft, or draft from n-grams, "
+    "which need no file."
 )
 
 
@@ -94,7 +95,11 @@ def _draft_head(
         name = "DSpark" if architecture == "dspark" or "markov_w1.weight" in tensor_names else ""
         return FileKind.DFLASH_HEAD, f"This is a {name or 'DFlash'} draft head: {_HIDDEN_STATES}"
     if _is_mtp_only(metadata, architecture, tensor_names):
-        return FileKind.MTP_HEAD, f"This is an MTP head without its model: {_HIDDEN_STATES}"
+        return FileKind.MTP_HEAD, (
+            "This is an MTP head without its model. SpecViz drafts with MTP blocks where they are "
+            "part of the target's own file; choose such a target, an ordinary small draft of the "
+            "same family, or draft from n-grams, which need no file."
+        )
     return None
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.tiny_gguf import make_vocabulary, write_llama, write_qwen3
+from support.tiny_gguf import make_vocabulary, write_llama, write_mamba, write_qwen3, write_qwen35
 
 from specviz import cli
 
@@ -29,6 +29,18 @@ def test_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["vocabulary"].startswith("320 tokens, gpt2")
     assert rows["context as trained"] == "2048 tokens"
     assert "\x1b" not in out
+
+
+def test_how_rejected_tokens_are_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for write, words in (
+        (write_llama, "trim: positions are dropped"),
+        (write_qwen35, "snapshots of its state; checkpoints for long drafts"),
+        (write_mamba, "checkpoints: its state is saved and restored"),
+    ):
+        _, out, _ = inspect(capsys, write(tmp_path / "model.gguf"))
+        assert out.splitlines()[-1].split(None, 1) == ["rollback", words]
 
 
 def test_a_pair_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

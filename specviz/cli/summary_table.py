@@ -117,7 +117,7 @@ def seconds(value: float | None) -> str:
     """A duration, with as many digits as can be read."""
     if value is None:
         return UNDEFINED
-    if 0 < value < 0.0995:
+    if 1e-6 <= value < 0.0995:
         return f"{1000 * value:.3g} ms"
     return f"{value:.1f} s" if value >= 100 else f"{value:.2f} s"
 

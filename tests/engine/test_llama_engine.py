@@ -12,9 +12,11 @@ from dataclasses import replace
 import pytest
 from support import tiny_gguf
 
+from specviz.engine.llama.target import LlamaTarget
 from specviz.engine.llama_engine import LlamaEngine, change_reasons
 from specviz.engine.model import Cancelled
 from specviz.errors import EngineError, FileError, SettingError
+from specviz.trace.comparison import compare
 from specviz.trace.config import (
     LoadConfig,
     Message,
@@ -26,7 +28,7 @@ from specviz.trace.config import (
     SpeculationConfig,
     Switch,
 )
-from specviz.trace.events import StepVerified, StopReason
+from specviz.trace.events import StepVerified, StopReason, TokenSource
 from specviz.trace.trace import Trace
 from specviz.worker.protocol import Loaded, Run
 
@@ -412,3 +414,37 @@ def test_another_file_under_the_same_name_is_noticed(engine, files, tmp_path):
     other = run(engine, config_for(RunMode.BASELINE, exact_load(path), max_tokens=9))
     assert other.started.target.architecture == "gemma3"
     assert ids(other) != ids(first)
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen35", "mamba"])
+def test_a_rollback_that_forgets_nothing_is_found_by_the_comparison(
+    engine, files, name, monkeypatch
+):
+    load = exact_load(files[name], files["draft"])
+    alone = run(engine, config_for(RunMode.BASELINE, load, max_tokens=120))
+    keep = LlamaTarget.keep
+
+    def keep_one_too_many(self, n_rows):
+        keep(self, min(n_rows + 1, len(self._batch) - self._n_known))
+
+    monkeypatch.setattr(LlamaTarget, "keep", keep_one_too_many)
+    # the loop's own idea of the text is right: only the memory holds a token that was rejected
+    drafted = run(engine, config_for(RunMode.SPECULATIVE, load, max_tokens=120))
+    monkeypatch.undo()
+    engine.unload()
+    found = compare(alone, drafted)
+    assert not found.identical
+    assert found.first_divergence is not None
+
+
+def test_on_a_model_that_cannot_trim_every_token_is_counted_once(engine, files):
+    load = exact_load(files["mamba"], files["draft"])
+    alone, drafted = (run(engine, config_for(mode, load, max_tokens=80)) for mode in RunMode)
+    counts = drafted.counts
+    assert counts.committed == len(drafted.tokens) == len(alone.tokens) == 80
+    assert counts.tested == sum(len(step.draft) for step in drafted.steps)
+    assert counts.accepted + counts.rejected == counts.tested
+    # a token in place of a rejected one is a correction, and no draft token
+    corrections = [t for t in drafted.tokens if t.source is TokenSource.RECOVERED]
+    assert corrections and all(t.draft_position is None for t in corrections)
+    assert counts.restore_seconds > 0

@@ -377,7 +377,7 @@ def test_a_shortest_draft_above_the_longest_marks_both_and_stops_the_run(qtbot, 
     assert panel.problem() is None
     with qtbot.waitSignal(panel.validity_changed):
         edit(qtbot, panel, "ngram-mod-shortest", "48")
-    assert "48" in panel.problem() and "16" in panel.problem()
+    assert "48" in panel.problem() and "12" in panel.problem()
     for key in ("ngram-mod-shortest", "ngram-mod-longest"):
         assert panel.rows[key].has_problem and panel.rows[key].note().endswith(".")
         assert panel.findChild(QLineEdit, key).property("wrong") == "true"

@@ -59,6 +59,7 @@ def test_events_arrive_whole_and_in_order(tmp_path):
                 Prefilling,
                 Prefilled,
                 Prefilled,
+                DrafterBegun,
                 *steps,
                 RunFinished,
             ]

@@ -95,8 +95,11 @@ def test_with_little_room_a_kept_prompt_is_told_in_fewer_words(legend):
     legend.show_trace(TraceBuilder(n_reused=11, prefill_seconds=0.0).plain("a").finish())
     first = f"first 0.10{THIN}s"
     assert legend._right == (
-        f"1 token · {first}, prompt reused", f"1 token · {first}, reused", f"{first}, reused", "1 token",
-    )  # fmt: skip
+        f"1 token · {first}, prompt reused",
+        f"1 token · {first}, reused",
+        f"{first}, reused",
+        "1 token",
+    )
 
 
 def test_a_prompt_that_was_read_whole_needs_no_words(legend):

@@ -16,7 +16,14 @@ from support.scripts import run_config, simple_script, write_script
 from specviz.errors import EngineDied, EngineError, FileError, SettingError
 from specviz.preferences import Preferences
 from specviz.trace.config import LoadConfig, ModelSpec, RunMode
-from specviz.trace.events import Prefilled, RunFinished, RunStarted, StepVerified, StopReason
+from specviz.trace.events import (
+    DrafterBegun,
+    Prefilled,
+    RunFinished,
+    RunStarted,
+    StepVerified,
+    StopReason,
+)
 from specviz.trace.trace import Trace
 from specviz.worker.client import describe_exit, died_in_native_code
 from specviz.worker.protocol import Prefilling, SafeMode

@@ -98,7 +98,8 @@ def test_repeats_show_the_run_of_median_speed() -> None:
     ("value", "text"),
     [
         (None, "–"), (0.0, "0.00 s"), (1e-16, "0.00 s"), (2.4e-5, "0.024 ms"), (0.0123, "12.3 ms"),
-        (0.1, "0.10 s"),        (0.0994, "99.4 ms"), (0.0999, "0.10 s"), (12.345, "12.35 s"), (123.4, "123.4 s"),
+        (0.1, "0.10 s"), (0.0994, "99.4 ms"), (0.0999, "0.10 s"), (12.345, "12.35 s"),
+        (123.4, "123.4 s"),
     ],
 )  # fmt: skip
 def test_durations_have_as_many_digits_as_can_be_read(value: float | None, text: str) -> None:

@@ -90,7 +90,7 @@ class NgramMapDrafter:
         self._keys = [key for key in self._keys if key.at < cut]
         if self._weighs:
             for key in self._keys:
-                _drop_values(key.values, cut)
+                drop_values(key.values, cut)
             self._keys = [key for key in self._keys if key.values[0].at]
 
     # A draft -------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class NgramMapDrafter:
             return
 
 
-def _drop_values(values: list[Value], cut: int) -> None:
+def drop_values(values: list[Value], cut: int) -> None:
     """Close the gaps of what is dropped; of the last place only position and count are cleared."""
     for i in reversed(range(MOST_VALUES)):
         if values[i].at and values[i].at >= cut:

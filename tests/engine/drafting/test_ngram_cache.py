@@ -65,6 +65,8 @@ def test_of_two_equal_followers_the_map_yields_the_later_first():
     assert draft(history, 4).token_ids[0] == 21
     history = [*new(1), 1, 2, 3, 4, 21, *new(3), 1, 2, 3, 4, 11, *new(3), 1, 2, 3]
     assert draft(history, 4).token_ids[0] == 11
+    # half of the counts is enough for four tokens, also where it is not for three
+    assert draft([*new(2), 9, 2, 3, 4, 31, *history], 4).token_ids[0] == 11
 
 
 def test_of_three_equal_followers_none_is_frequent_enough():
@@ -88,7 +90,7 @@ def grown(drafter, history, steps):
 
 
 def test_steps_of_one_token_teach_nothing():
-    slowly = [[token] for token in (1, 2, 3, 4, 11, 12, 1, 2, 3, 4)]
+    slowly = [[token] for token in 6 * (1, 2, 3, 4, 11, 12)]
     assert grown(begun(cached(), new(4)), new(4), slowly) == NOTHING
     at_once = [[1, 2, 3, 4, 11, 12], *[[token] for token in (1, 2, 3, 4)]]
     assert grown(begun(cached(), new(4)), new(4), at_once).token_ids == (11, 12)
@@ -165,6 +167,12 @@ def test_the_dynamic_file_has_to_be_surer_than_the_text(tmp_path, size, least, p
     assert from_files(tmp_path, dynamic=[(ngram, [(51, percent), (52, 100 - percent)])]) == (51,)
     too_few = [(51, percent - 1), (52, 100 - percent + 1)]
     assert from_files(tmp_path, dynamic=[(ngram, too_few)]) == ()
+
+
+def test_one_token_of_text_is_too_few_even_with_a_file(tmp_path):
+    path = lookup_file(tmp_path / "dynamic", [([904], [(51, 9)])])
+    assert begun(cached(dynamic=path), []).draft([], 904, 1) == NOTHING
+    assert begun(cached(dynamic=path), [1]).draft([1], 904, 1).token_ids == (51,)
 
 
 def test_the_static_file_steps_in_last_and_knows_two_tokens_only(tmp_path):

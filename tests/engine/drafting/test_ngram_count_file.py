@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 
+import numpy as np
 import pytest
 from support.lookup_files import lookup_file, record
 
@@ -46,8 +47,20 @@ def test_an_empty_file_knows_nothing(tmp_path):
 
 
 def test_of_a_repeated_n_gram_the_first_record_stands(tmp_path):
-    file = opened(tmp_path, GOOD + record([5], [(1, 1)]) + record([1, 2], [(9, 9)]))
+    others = [record([token_id % 7], [(1, 1)]) for token_id in range(200)]
+    file = opened(tmp_path, b"".join([GOOD, *others, *40 * [record([1, 2], [(9, 9)])]]))
     assert file.behind((1, 2)).counts == {7: 3, 8: 1}
+
+
+def test_equal_hashes_are_told_apart(tmp_path, monkeypatch):
+    def no_hashes(ngrams):
+        return np.zeros(len(ngrams), dtype=np.uint64)
+
+    monkeypatch.setattr(ngram_count_file, "_hashes", no_hashes)
+    file = opened(tmp_path, record([5], [(1, 1)]) + GOOD + record([6], [(9, 9)]))
+    assert file.behind((1, 2)).counts == {7: 3, 8: 1}
+    assert file.behind((6,)).counts == {9: 9}
+    assert file.behind((7,)) is None
 
 
 def test_of_a_repeated_follower_the_first_count_stands(tmp_path):

@@ -6,7 +6,13 @@ import pytest
 from support.ngram_sessions import begun
 
 from specviz.engine.drafting.base import NOTHING
-from specviz.engine.drafting.ngram_map import MULTIPLIER, N_SLOTS, NgramMapDrafter
+from specviz.engine.drafting.ngram_map import (
+    MULTIPLIER,
+    N_SLOTS,
+    NgramMapDrafter,
+    Value,
+    drop_values,
+)
 from specviz.trace.config import DraftSource, NgramSizes
 
 K, K4V = DraftSource.NGRAM_MAP_K, DraftSource.NGRAM_MAP_K4V
@@ -57,9 +63,9 @@ def test_the_first_draft_copies_the_newest_of_the_prompt():
 def test_later_drafts_stay_with_the_position_that_was_indexed_first():
     history = told([11, 12, 13])
     drafter = begun(mapped(), history)
-    assert drafter.draft(history, AB[1], 10).token_ids == (11, 12, 13)
-    history += [AB[1], 21, 22, 23, *new(6), AB[0]]
-    assert drafter.draft(history, AB[1], 10).token_ids == (11, 12, 13)
+    for i in range(5):
+        assert drafter.draft(history, AB[1], 10).token_ids == (11, 12, 13)
+        history += [AB[1], *new(6), *AB, 20 + i, 30 + i, 40 + i, *new(8), AB[0]]
 
 
 def test_tokens_right_behind_the_prompt_are_never_indexed():
@@ -77,10 +83,18 @@ def test_position_0_never_matches():
     assert begun(mapped(), history).draft(history, AB[1], 10) == NOTHING
 
 
+@pytest.mark.parametrize("n_prompt", [23, 10, 3])
+def test_position_0_is_not_in_the_way_of_a_later_one(n_prompt):
+    history = [*AB, *new(9), *AB, 11, 12, 13, *new(6), AB[0]]
+    drafter = begun(mapped(), history[:n_prompt])
+    assert drafter.draft(history, AB[1], 10).token_ids == (11, 12, 13)
+
+
 def test_a_text_shorter_than_two_keys_and_a_copy_is_too_short():
-    assert begun(mapped(n=1, m=2), [9, 1, 11]).draft([9, 1, 11], 1, 10) == NOTHING
-    history = [9, 1, 11, 12, 13]
-    assert begun(mapped(n=1, m=2), history).draft(history, 1, 10).token_ids == (11, 12)
+    history = [9, 1, 2, 3, 1, 2]
+    assert begun(mapped(n=3, m=1), history).draft(history, 3, 10) == NOTHING
+    history = [9, 1, 2, 3, 8, 1, 2]
+    assert begun(mapped(n=3, m=1), history).draft(history, 3, 10).token_ids == (8,)
 
 
 @pytest.mark.parametrize("source", [K, K4V])
@@ -169,6 +183,81 @@ def test_a_shorter_text_forgets_what_lay_behind_its_end():
     assert drafter.draft([*again, 8, AB[0]], AB[1], 10).token_ids == (11, 12, 13)
 
 
+def learnt_behind_a_prompt():
+    """A drafter that copies one token only of what it once found behind its prompt."""
+    prompt = new(10)
+    drafter = begun(mapped(), prompt)
+    history = [*prompt, *new(4), *AB, 11, 12, 13, *new(8), AB[0]]
+    assert drafter.draft(history, AB[1], 10).token_ids == (11, 12, 13)
+    drafter.accept(1)
+    return drafter, prompt, history
+
+
+def test_a_longer_text_forgets_nothing():
+    drafter, _, history = learnt_behind_a_prompt()
+    begun(drafter, [*history, AB[1]])
+    history += [AB[1], *new(9), AB[0]]
+    assert drafter.draft(history, AB[1], 10).token_ids == (11,)
+
+
+def test_a_shorter_text_forgets_keys_behind_its_end_even_if_it_goes_on_alike():
+    drafter, prompt, history = learnt_behind_a_prompt()
+    begun(drafter, prompt)
+    assert drafter.draft(history, AB[1], 10).token_ids == (11, 12, 13)
+
+
+def test_a_shorter_text_makes_room_in_the_index():
+    drafter, prompt, _ = learnt_behind_a_prompt()
+    begun(drafter, prompt)
+    history = [*prompt, *new(12), *AB, 31, 32, 33, *new(8)]
+    # takes in the text, so that the index alone knows of it then
+    assert drafter.draft(history, 9, 10) == NOTHING
+    assert drafter.draft([*history, 9, AB[0]], AB[1], 10).token_ids == (31, 32, 33)
+
+
+def test_a_shorter_text_is_searched_from_the_first_position_it_forgot():
+    drafter, prompt, history = learnt_behind_a_prompt()
+    shorter = [*prompt, 7, 8, 71, 72, 73, *new(8), 7]
+    assert len(prompt) < len(shorter) < len(history)
+    begun(drafter, shorter)
+    assert drafter.draft(shorter, 8, 10).token_ids == (71, 72, 73)
+
+
+def test_a_text_shorter_than_the_prompt_before_forgets_a_key_and_a_copy_more():
+    prompt = told([11, 12, 13])
+    for kept, expected in ((7, 1), (6, 0)):
+        drafter = begun(mapped(), prompt)
+        assert drafter.draft(prompt, AB[1], 10).token_ids == (11, 12, 13)
+        drafter.accept(1)
+        # AB is at position 1; what begins up to 5 tokens before the end is forgotten, and is then
+        # too near the prompt's end to be found again
+        begun(drafter, prompt[:kept])
+        history = [*prompt[:kept], *new(8), AB[0]]
+        assert len(drafter.draft(history, AB[1], 10).token_ids) == expected
+
+
+def test_dropped_continuations_close_up_and_the_last_place_keeps_what_was_accepted():
+    values = [Value(1, 10, 5), Value(2, 50, 6), Value(3, 20, 7), Value(4, 60, 8)]
+    drop_values(values, 50)
+    assert values == [Value(1, 10, 5), Value(3, 20, 7), Value(4), Value(4)]
+    values = [Value(1, 50, 5), Value(2, 10, 6), Value(3), Value(3)]
+    drop_values(values, 50)
+    assert values == [Value(2, 10, 6), Value(3), Value(3), Value(3)]
+
+
+def test_k4v_forgets_continuations_behind_a_shorter_texts_end():
+    # one token is its own hash here, and the twin keeps the other one out of the index
+    one, twin = 5, 5 + N_SLOTS
+    prompt = [*new(1), one, 11, 12, *new(3), twin, 21, 22, *new(4)]
+    drafter = begun(mapped(K4V, n=1, m=2), prompt)
+    assert drafter.draft(prompt, one, 10).token_ids == (11, 12)
+    longer = [*prompt, one, *new(5), *2 * [one, 31, 32], *new(3)]
+    assert drafter.draft(longer, one, 10) == NOTHING
+    begun(drafter, prompt)
+    other = [*prompt, *new(1), one, 41, 42, *new(4)]
+    assert drafter.draft(other, one, 10).token_ids == (41, 42)
+
+
 def test_what_a_key_learnt_survives_a_shorter_text():
     prompt = told([11, 12, 13])
     drafter = begun(mapped(), prompt)
@@ -217,3 +306,25 @@ def test_equal_hashes_of_other_tokens_are_no_match():
     twin = [2, (2 - MULTIPLIER) % 2**32]  # hashes like AB
     history = [*new(2), *AB, 11, 12, 13, *new(3), *twin, 21, 22, 23, *new(4), AB[0]]
     assert begun(mapped(), history).draft(history, AB[1], 10).token_ids == (11, 12, 13)
+
+
+def test_keys_of_equal_hashes_are_told_apart():
+    twin = [2, (2 - MULTIPLIER) % 2**32]  # hashes like AB
+    history = [*new(2), *AB, 11, 12, 13, *new(6), *twin, 21, 22, 23, *new(6), AB[0]]
+    drafter = begun(mapped(), history)
+    assert drafter.draft(history, AB[1], 10).token_ids == (11, 12, 13)
+    drafter.accept(1)
+    # the index has the newer of the two, which has nothing to do with what was accepted
+    history += [AB[1], *new(2), twin[0]]
+    assert drafter.draft(history, twin[1], 10).token_ids == (21, 22, 23)
+
+
+def test_hits_are_counted_up_to_a_limit():
+    history = told([11, 12, 13])
+    reached, never = (begun(mapped(K4V, min_hits=hits), history) for hits in (16_380, 16_381))
+    for _ in range(16_380 - 1):
+        assert reached.draft(history, AB[1], 10) is NOTHING
+        never.draft(history, AB[1], 10)
+    for _ in range(3):
+        assert reached.draft(history, AB[1], 10).token_ids
+        assert never.draft(history, AB[1], 10) is NOTHING

@@ -50,6 +50,12 @@ def test_a_text_shorter_than_the_match_drafts_nothing():
     assert told(begun(modded(n=4), [1, 1, 1, 1, 1]), [1, 1, 1, 1, 1], 1).token_ids == (1, 1, 1, 1)
 
 
+def test_a_text_of_just_the_match_may_continue_as_an_earlier_one():
+    drafter = begun(modded(n=3), STORY)
+    begun(drafter, [100, 101, 102])
+    assert told(drafter, [100, 101, 102], 103).token_ids == (104, 105, 106, 107)
+
+
 def test_an_n_gram_with_nothing_behind_it_is_not_in_the_table():
     assert told(begun(modded(n=4), [1, 1, 1, 1]), [1, 1, 1, 1], 1) == NOTHING
 
@@ -175,6 +181,17 @@ def test_a_collision_proposes_as_llama_cpp_does_and_claims_no_place():
     proposal = told(drafter, history, 7 + N_ENTRIES)
     assert proposal.token_ids == (11, 12, 13, 14)
     assert proposal.copied_from == (None, 2, 3, 4)
+
+
+def test_the_same_text_twice_uses_no_more_of_the_table():
+    rng = random.Random(6)
+    one, other = ([rng.randrange(2**31) for _ in range(N_ENTRIES // 6)] for _ in range(2))
+    drafter = begun(modded(), one)
+    begun(drafter, one)
+    assert told(drafter, [*one, one[100]], one[101]).token_ids
+    # two of these are more than a quarter
+    begun(drafter, other)
+    assert told(drafter, [*other, other[100]], other[101]) == NOTHING
 
 
 def test_a_table_of_which_more_than_a_quarter_is_used_is_cleared_at_the_next_prompt():

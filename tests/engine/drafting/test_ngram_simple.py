@@ -57,6 +57,12 @@ def test_an_older_match_is_not_tried_when_the_newest_is_too_near_the_end():
     assert draft(history, 3) == NOTHING
 
 
+def test_the_token_before_last_may_match():
+    proposal = draft([0, 0, 0, 0, 0, 1, 5], 1, n=1)
+    assert proposal.token_ids == (5,)
+    assert proposal.copied_from == (6,)
+
+
 def test_a_run_of_one_token_is_never_copied_for_its_newest_match_is_too_near_the_end():
     assert draft([5] * 40, 5) == NOTHING
 

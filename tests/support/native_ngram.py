@@ -12,7 +12,7 @@ import ctypes
 import importlib.metadata
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -248,22 +248,32 @@ class NativePlayer:
         self._library.free(self._handle)
 
     def begin(self, history: list[int]) -> None:
-        self._n_tokens = 0
-        self.follow(history)
-        self._library.begin(self._handle, 0, ctypes.byref(self._history))
+        self.restart(history)
+        self.run_begin()
 
     def draft(self, history: list[int], pending: int, limit: int) -> Sequence[int]:
         self.follow(history)
         self.prepare(pending, limit)
         self.run()
-        return self._result.read()
+        return self.drafted()
 
     def accept(self, n_accepted: int) -> None:
         self._library.accept(self._handle, 0, n_accepted)
 
+    # In parts, to measure llama.cpp's own: `run_begin` behind `restart`, `run` behind `follow` and
+    # `prepare`, then `drafted`
+    def restart(self, history: list[int]) -> None:
+        """Copy a text that has nothing to do with the one before."""
+        self._n_tokens = 0
+        self.follow(history)
+
+    def run_begin(self) -> None:
+        """Begin with the text that was copied."""
+        self._library.begin(self._handle, 0, ctypes.byref(self._history))
+
     def follow(self, history: list[int]) -> None:
         """Copy what is new of the text."""
-        new: Iterable[int] = history[self._n_tokens :]
+        new = np.array(history[self._n_tokens :], dtype=np.int32)
         if len(history) > len(self._tokens):
             self._tokens = np.concatenate([self._tokens, np.zeros(len(history), dtype=np.int32)])
         self._tokens[self._n_tokens : len(history)] = new
@@ -278,5 +288,9 @@ class NativePlayer:
         request.prompt, request.result = ctypes.pointer(self._history), ctypes.pointer(self._result)
 
     def run(self) -> None:
-        """Draft what was prepared; only this is llama.cpp's own work."""
+        """Draft what was prepared."""
         self._library.draft(self._handle)
+
+    def drafted(self) -> list[int]:
+        """What came of it."""
+        return self._result.read()

@@ -56,3 +56,11 @@ def test_in_a_text_that_repeats_every_token_has_a_place(source):
     assert None not in proposal.copied_from
     first = proposal.copied_from[0]
     assert proposal.copied_from == tuple(range(first, first + len(proposal.token_ids)))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@given(text=st.lists(st.integers(0, 1), min_size=1, max_size=6))
+def test_texts_of_a_few_tokens_are_no_trouble(source, text):
+    player = OurPlayer(SpeculationConfig(sources=(source,)))
+    player.begin(text[:-1])
+    assert len(player.draft(text[:-1], text[-1], 3)) <= 3

@@ -418,7 +418,7 @@ class LlamaEngine:
             case DraftSource.NGRAM_MOD:
                 return NgramModDrafter(speculation.ngram_mod)
             case DraftSource.NGRAM_CACHE:
-                return NgramCacheDrafter(speculation.ngram_cache)
+                return NgramCacheDrafter(speculation.ngram_cache, target.weights.n_vocab)
             case DraftSource.DRAFT_SIMPLE:
                 if draft is None or draft.context is None:
                     raise SettingError(

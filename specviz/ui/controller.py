@@ -531,6 +531,8 @@ class Controller:
             await self.runner.measure(config)
         finally:
             self.clock.stop()
+            # a load that was stopped brings no run that would take the line away
+            self.views.conversation.clear_progress()
             self._end_turn()
         self._rest()
         self._show_end()

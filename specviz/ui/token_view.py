@@ -154,6 +154,11 @@ class TokenView(QAbstractScrollArea):
         if self.page.blocks[index].set_note(text):
             self._content_changed(follow=follow)
 
+    @property
+    def progress(self) -> Progress | None:
+        """What the progress line says, None when there is none."""
+        return self._progress
+
     def set_progress(self, progress: Progress | None) -> None:
         """A line with a bar behind what is shown; it takes the place of the note."""
         if progress != self._progress:

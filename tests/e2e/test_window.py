@@ -14,10 +14,11 @@ from PySide6.QtTest import QTest
 from support.scripts import simple_script, write_script
 from support.windows import drive, resting, until
 
-from specviz.trace.config import RunMode
+from specviz.trace.config import Role, RunMode
 from specviz.trace.trace import Trace
 from specviz.ui.messages import Severity
 from specviz.ui.states import State
+from specviz.worker.protocol import Loading
 
 ANSWER = "Hello world, this is a script. And more" * 2
 
@@ -87,6 +88,24 @@ def test_the_limit_is_met_exactly_in_window_and_export(qtbot, tmp_path, limit):
         tokens = [r for r in rows_of(tmp_path / "out" / "tokens.csv") if r["mode"] == "speculative"]
         assert len(tokens) == limit
         assert trace.text in controller.views.conversation.whole_text
+
+    drive(tmp_path, body, script=write_script(tmp_path / "script.json"))
+
+
+def test_a_load_that_is_stopped_leaves_no_progress_line(qtbot, tmp_path, monkeypatch):
+    async def body(controller):
+        async def stopped_while_loading(config):
+            controller.on_notice(Loading(role=Role.TARGET, path="target.gguf", fraction=0.5))
+            assert controller.views.conversation.progress is not None
+            return False
+
+        monkeypatch.setattr(controller.runner, "measure", stopped_while_loading)
+        type_and_run(controller)
+        await until(lambda: controller.state is not State.READY)
+        await resting(controller)
+        assert controller.views.conversation.progress is None
+        # what was asked is not lost
+        assert controller.views.prompt_bar.prompt == "Say something"
 
     drive(tmp_path, body, script=write_script(tmp_path / "script.json"))
 

@@ -73,12 +73,12 @@ def _speculation(rng: random.Random, sources: tuple[DraftSource, ...]) -> Specul
 
 
 def _records(rng: random.Random, sizes: tuple[int, ...]) -> list[Record]:
-    """Counts with many equal products, in maps of many sizes."""
+    """Counts with many equal products and some too large for 32 bits, in maps of many sizes."""
     return [
         (
             [rng.randrange(4) for _ in range(rng.choice(sizes))],
             [
-                (token_id, rng.choice([1, 2, 100, 200]))
+                (token_id, rng.choice([1, 2, 100, 200, 30_000_000]))
                 for token_id in rng.sample(range(40), rng.randint(1, 20))
             ],
         )

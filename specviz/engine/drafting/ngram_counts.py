@@ -16,6 +16,10 @@ BUCKETS = (
 )  # fmt: skip
 """How many buckets libstdc++'s map has as it grows by one token after the other."""
 
+LARGEST = 2**31 - 1
+"""llama.cpp counts and multiplies in 32 bits. What is larger runs over there, and so it does here:
+files with counts of a language reach it."""
+
 
 class Followers:
     """Counts of the tokens that followed one n-gram, with the position each was last met at."""
@@ -42,10 +46,19 @@ class Followers:
 
         With weights, the best product counts: 100 times the weight, or 1 for a token without one.
         """
-        if self._total < least or 100 * self._most < percent * self._total:
+        # no other has a larger share than the most frequent one, as long as nothing runs over
+        if 100 * self._total <= LARGEST and not self._enough(self._most, least, percent):
             return None
         token_id = self._leader(self.counts if weights is None else self._weighed(weights))
-        return token_id if 100 * self.counts[token_id] >= percent * self._total else None
+        if token_id is None or not self._enough(self.counts[token_id], least, percent):
+            return None
+        return token_id
+
+    def _enough(self, count: int, least: int, percent: int) -> bool:
+        total, share, needed = self._total, 100 * count, percent * self._total
+        if 100 * total > LARGEST:
+            total, share, needed = map(_in_32_bits, (total, share, needed))
+        return total >= least and share >= needed
 
     def _weighed(self, weights: Followers) -> dict[int, int]:
         known = weights.counts
@@ -54,12 +67,22 @@ class Followers:
             for token_id, count in self.counts.items()
         }
 
-    def _leader(self, scores: dict[int, int]) -> int:
+    def _leader(self, scores: dict[int, int]) -> int | None:
+        """The first of the highest scores. None where all that are not 0 have run over."""
         highest = max(scores.values())
+        if highest > LARGEST:
+            scores = {token_id: _in_32_bits(score) for token_id, score in scores.items()}
+            highest = max(scores.values())
+            if highest <= 0:
+                return None
         leaders = [token_id for token_id, score in scores.items() if score == highest]
         if len(leaders) == 1:
             return leaders[0]
         return next(token_id for token_id in hash_map_order(scores) if scores[token_id] == highest)
+
+
+def _in_32_bits(number: int) -> int:
+    return (number + LARGEST + 1) % 2**32 - LARGEST - 1
 
 
 def hash_map_order(token_ids: Collection[int]) -> list[int]:

@@ -49,6 +49,26 @@ def test_weights_decide_before_the_share_is_judged():
     assert followers.best(1, 75, counts(t7=9)) == 5
 
 
+def test_products_run_over_as_32_bit_numbers_do():
+    followers = counts(t5=30_000, t6=20_000)
+    assert followers.best(1, 40, counts(t5=700, t6=1)) == 5
+    # 30 000 x 100 x 800 is more than 31 bits and comes out negative
+    assert followers.best(1, 40, counts(t5=800, t6=1)) == 6
+    assert followers.best(1, 40, counts(t5=800, t6=1_100)) is None
+    # more than 32 bits: positive again, but small
+    assert followers.best(1, 40, counts(t5=1_432, t6=1)) == 6
+
+
+def test_sums_and_shares_run_over_as_32_bit_numbers_do():
+    assert counts(t5=2**31 - 1).best(1, 50) is None
+    assert counts(t5=21_000_000).best(1, 75) == 5
+    # 100 times the count comes out negative, 75 times it does not
+    assert counts(t5=22_000_000).best(1, 75) is None
+    assert counts(t5=22_000_000, t6=22_000_000).best(1, 50) == 6
+    # a sum beyond 31 bits is below every minimum
+    assert counts(t5=2**30, t6=2**30, t7=1).best(1, 30) is None
+
+
 TOKENS = st.lists(st.integers(0, 3), max_size=30)
 
 

@@ -156,7 +156,6 @@ class LlamaEngine:
                 target=target.file.info,
                 draft=draft.file.info if draft else None,
                 effective=self._load_settings(),
-                can_speculate=True,
                 reasons=tuple(reasons),
                 rollback=_context_of(target).rollback.value,
             )

@@ -524,7 +524,6 @@ class ScriptedEngine:
                 target=self._info("Scripted target"),
                 draft=self._info("Scripted draft"),
                 effective=self._effective(config),
-                can_speculate=True,
                 reasons=(),
                 rollback=self._rollback,
             )

@@ -80,7 +80,7 @@ class Loading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What is in memory now, the settings in effect, and whether drafts can be rolled back.
+    """What is in memory now, the settings in effect, and how drafts are rolled back.
 
     `rollback` is how the target forgets rejected tokens: trim, snapshots or checkpoint (see
     engine/rollback.py). `reasons`: in words, which changes made a reload necessary; empty at the
@@ -90,7 +90,6 @@ class Loaded:
     target: ModelInfo
     draft: ModelInfo | None
     effective: dict[str, Scalar]
-    can_speculate: bool
     reasons: tuple[str, ...]
     rollback: str = "trim"
 

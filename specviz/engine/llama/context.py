@@ -329,10 +329,9 @@ class Context:
             progress(at - begin, total - begin)
             batch = token_ids[at : at + self.n_batch]
             code = self.decode(batch, n_outputs=0)
-            if code == 2 or cancelled.is_set():
+            if cancelled.is_set():
                 raise Cancelled
-            if code != 0:
-                raise EngineError(f"The prompt could not be evaluated (code {code}).")
+            check(code, "The prompt could not be evaluated")
             if evaluated is not None:
                 evaluated(batch)
         if self.rollback is not Rollback.TRIM and self.n_past > 0:
@@ -344,6 +343,14 @@ class Context:
     def end_of_prompt(self) -> int:
         """Where a model that cannot trim can go back to; -1 for nowhere."""
         return self._end_of_prompt.n_past
+
+
+def check(code: int, what: str) -> None:
+    """Raise for a code of `Context.decode` that is not 0: Cancelled when aborted, EngineError."""
+    if code == 2:
+        raise Cancelled
+    if code != 0:
+        raise EngineError(f"{what} (code {code}).")
 
 
 def _flash_attention(lines: Sequence[str], asked: Switch) -> bool:

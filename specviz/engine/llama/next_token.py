@@ -17,7 +17,7 @@ import numpy as np
 from llama_cpp import llama_cpp as lib
 from numpy.typing import NDArray
 
-from specviz.engine.llama.context import Context
+from specviz.engine.llama.context import Context, check
 from specviz.engine.llama.weights import Weights
 from specviz.engine.model import Cancelled
 from specviz.engine.sampling import draft_candidate
@@ -153,8 +153,8 @@ class NextTokenHead:
         tokens, size = self._todo, self._context.n_batch
         for begin in range(0, len(tokens), size):
             part = slice(begin, begin + size)
-            if self._context.decode_with(tokens[part], hidden[part], n_outputs=0) != 0:
-                raise Cancelled
+            code = self._context.decode_with(tokens[part], hidden[part], n_outputs=0)
+            check(code, "The next-token block could not follow the target")
         self._todo, self._todo_hidden = [], []
 
     # Drafting ------------------------------------------------------------------------------------

@@ -16,12 +16,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from specviz.engine.llama.context import Context, SavedState
+from specviz.engine.llama.context import Context, SavedState, check
 from specviz.engine.llama.sampler import Sampler
-from specviz.engine.model import Cancellation, Cancelled, Observation, Progress
+from specviz.engine.model import Cancellation, Observation, Progress
 from specviz.engine.rollback import Rollback
 from specviz.engine.sampling import runner_up, token_probability
-from specviz.errors import EngineError
 
 MOST_BACKLOG = 8
 """A longer backlog is evaluated by itself, so that the checks do not widen without end."""
@@ -93,10 +92,7 @@ class LlamaTarget:
         self._n_known = len(self._backlog)
         self._batch = [*self._backlog, pending, *draft]
         code = self._context.decode(self._batch, n_outputs=1 + len(draft))
-        if code == 2:
-            raise Cancelled
-        if code != 0:
-            raise EngineError(f"The target could not evaluate a step (code {code}).")
+        check(code, "The target could not evaluate a step")
         self._rows = self._context.rows(1 + len(draft))
 
     def _make_undoable(self, n_draft: int) -> None:
@@ -107,8 +103,7 @@ class LlamaTarget:
         if len(self._backlog) > MOST_BACKLOG or (
             len(self._backlog) + 1 + n_draft > context.n_batch
         ):
-            if context.decode(self._backlog, n_outputs=0) != 0:
-                raise Cancelled
+            check(context.decode(self._backlog, n_outputs=0), "The target could not catch up")
             self._backlog = []
         if context.rollback is not Rollback.TRIM and n_draft > context.n_snapshots:
             if self._saved.n_past != context.n_past:

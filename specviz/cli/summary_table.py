@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from statistics import median_low
 
 from specviz.trace import metrics
-from specviz.trace.comparison import Comparison, Divergence, Verdict
+from specviz.trace.comparison import Comparison, Verdict
 from specviz.trace.config import RunMode
 from specviz.trace.events import StopReason
+from specviz.trace.lossless import Divergence
 from specviz.trace.reasoning import reasoning_of
 from specviz.trace.sources import source_statistics, statistics_line
 from specviz.trace.trace import Trace

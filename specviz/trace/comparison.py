@@ -13,6 +13,7 @@ from statistics import median
 
 from specviz.trace import metrics
 from specviz.trace.config import RunConfig, RunMode, SamplingConfig, SpeculationConfig
+from specviz.trace.lossless import Divergence
 from specviz.trace.reasons import explain, never_ran
 from specviz.trace.trace import Trace
 
@@ -40,13 +41,6 @@ class Verdict(StrEnum):
     SPECULATION_NEVER_RAN = "speculation_never_ran"
     OUTPUT_REPEATING = "output_repeating"
     NOT_MEASURED = "not_measured"
-
-
-class Divergence(StrEnum):
-    """What explains the first differing token."""
-
-    NEAR_TIE = "near_tie"
-    UNEXPLAINED = "unexplained"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from specviz.trace import metrics
-from specviz.trace.comparison import Comparison, Divergence, Verdict
+from specviz.trace.comparison import Comparison, Verdict
 from specviz.trace.config import RunMode
 from specviz.trace.events import StopReason
+from specviz.trace.lossless import Divergence
 from specviz.trace.reasons import never_ran
 from specviz.trace.sources import NGRAM_SOURCES, sources_in_use
 from specviz.trace.trace import Trace

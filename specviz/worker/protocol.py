@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from specviz.trace.config import LoadConfig, Role, RunConfig
+from specviz.trace.config import DraftSource, LoadConfig, Role, RunConfig
+from specviz.trace.costs import CheckCost, DraftCost
 from specviz.trace.events import Environment, ModelInfo, RunEvent, Scalar
+from specviz.trace.lossless import LosslessCheck
 
 
 # Commands ---------------------------------------------------------------------------------------
@@ -52,11 +54,60 @@ class Requantise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureCosts:
+    """Measure passes of 1 to `n_rows` rows, and drafts up to `n_rows` - 1 tokens, behind this text.
+
+    Loads first where needed. `token_ids`: text to measure behind and with, such as prompt and
+    answer of a run; where empty, the prompt of `config` is taken. Nothing is recorded or kept.
+    Answers with `CostMeasured`, one for each width and length.
+    """
+
+    config: RunConfig
+    n_rows: int
+    token_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedStep:
+    """A verify step as it was recorded. `emitted`: all that the target drew, an end token too."""
+
+    draft: tuple[int, ...]
+    emitted: tuple[int, ...]
+    drafter: DraftSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckLossless:
+    """Evaluate a speculative run anew on memory of its own. Answers with `LosslessChecked`.
+
+    `fork`: position of the first committed token that differs from the baseline's, where there is
+    one, and `baseline_id` the baseline's token there. `whole`: decide every token and every draft
+    of the draft model anew, in the same partition; else only the fork is looked at.
+    """
+
+    config: RunConfig
+    steps: tuple[RecordedStep, ...]
+    fork: int | None = None
+    baseline_id: int | None = None
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
     """Leave in good order."""
 
 
-Command = Load | Run | Cancel | Unload | ListDevices | Requantise | Shutdown
+Command = (
+    Load
+    | Run
+    | Cancel
+    | Unload
+    | ListDevices
+    | Requantise
+    | MeasureCosts
+    | CheckLossless
+    | Shutdown
+)
 
 
 # Notices ----------------------------------------------------------------------------------------
@@ -123,6 +174,31 @@ class Devices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CostMeasured:
+    """One width or length has been measured; exactly one of `check` and `draft` is there."""
+
+    check: CheckCost | None = None
+    draft: DraftCost | None = None
+    n_done: int
+    n_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checking:
+    """Progress of `CheckLossless`, in tokens."""
+
+    n_done: int
+    n_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LosslessChecked:
+    """What evaluating the run anew has shown."""
+
+    check: LosslessCheck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SafeMode:
     """The engine crashed and was started again without repacked weights; told by the session."""
 
@@ -149,7 +225,19 @@ class Failed:
     role: Role | None = None
 
 
-Notice = EngineReady | Loading | Loaded | Prefilling | Devices | SafeMode | Done | Failed
+Notice = (
+    EngineReady
+    | Loading
+    | Loaded
+    | Prefilling
+    | Devices
+    | CostMeasured
+    | Checking
+    | LosslessChecked
+    | SafeMode
+    | Done
+    | Failed
+)
 
 COMMAND_KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Command)}
 NOTICE_KINDS: dict[str, type] = {

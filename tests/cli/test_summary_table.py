@@ -14,9 +14,10 @@ from specviz.cli.summary_table import (
     summary_lines,
     verdict_lines,
 )
-from specviz.trace.comparison import Comparison, Divergence, Verdict, compare, compare_repeated
+from specviz.trace.comparison import Comparison, Verdict, compare, compare_repeated
 from specviz.trace.config import DraftSource, RunMode
 from specviz.trace.events import RunEvent, StopReason
+from specviz.trace.lossless import Divergence
 
 
 def comparison(**changes: object) -> Comparison:

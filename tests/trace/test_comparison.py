@@ -9,7 +9,6 @@ from support.traces import TraceBuilder, run_config, token_id_of
 
 from specviz.trace.comparison import (
     LOOPING_TOKENS,
-    Divergence,
     Verdict,
     compare,
     compare_repeated,
@@ -20,6 +19,7 @@ from specviz.trace.comparison import (
 )
 from specviz.trace.config import RunConfig, RunMode
 from specviz.trace.events import RunnerUp, StopReason, TargetToken, TokenSource
+from specviz.trace.lossless import Divergence
 from specviz.trace.trace import Trace
 
 WORDS = [f"w{index}" for index in range(12)]

@@ -6,17 +6,27 @@ acceptance: see break_even.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import fmean
 
+from specviz.trace.events import StepVerified
+from specviz.trace.metrics import ratio
+from specviz.trace.sources import MODEL_SOURCES
 from specviz.trace.trace import Trace
+
+FEWEST_SAMPLES = 3
+"""Widths and lengths met less often are left out where two others at least were met so often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckCost:
     """One target pass over `n_rows` rows: the pending token and `n_rows` - 1 draft tokens.
 
-    `seconds` is the median of `n_samples` passes.
+    `seconds` is what `n_samples` passes typically took.
     """
 
     n_rows: int
@@ -26,7 +36,11 @@ class CheckCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftCost:
-    """Drafting `n_tokens` tokens at once; `seconds` is the median of `n_samples` whole drafts."""
+    """Drafting `n_tokens` tokens at once; `seconds` is what `n_samples` drafts typically took.
+
+    A draft that a model ended at an improbable token did the work of one token more, and counts
+    as such.
+    """
 
     n_tokens: int
     seconds: float
@@ -50,22 +64,187 @@ class Costs:
     restore_seconds: float = 0.0
     idle_seconds: float = 0.0
 
-    def check_seconds(self, n_rows: int) -> float | None:
-        """A pass over `n_rows` rows, interpolated between widths that were met."""
-        raise NotImplementedError
+    def check_seconds(self, n_rows: float) -> float | None:
+        """A pass over `n_rows` rows, interpolated between widths that were met.
 
-    def draft_seconds(self, n_tokens: int) -> float | None:
-        """A draft of `n_tokens` tokens, interpolated between lengths that were met."""
-        raise NotImplementedError
+        Outside them it goes on along a line. None below one row, and for another width than the
+        only one that was met.
+        """
+        points = [(each.n_rows, each.seconds, each.n_samples) for each in self.checks]
+        if len(points) < 2 and not any(n_rows == x for x, _, _ in points):
+            return None
+        return _at(points, n_rows)
+
+    def draft_seconds(self, n_tokens: float) -> float | None:
+        """A draft of `n_tokens` tokens, interpolated between lengths that were met.
+
+        Where only one was met, each token is taken to cost the same. None below one token, and
+        where nothing was drafted.
+        """
+        return _at(
+            [(each.n_tokens, each.seconds, each.n_samples) for each in self.drafts], n_tokens
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """A check of `n_rows` rows costs `steps` target steps.
+
+    `is_measured`: this width was met. `is_extrapolated`: it lies outside all that were.
+    """
+
+    n_rows: int
+    steps: float
+    is_measured: bool
+    is_extrapolated: bool = False
 
 
 def costs_of(baseline: Trace, speculative: Trace | None) -> Costs | None:
     """The costs that the steps of these runs show; None without a baseline step."""
-    raise NotImplementedError
+    if not baseline.steps:
+        return None
+    checks = _by(1, (step.verify_seconds for step in baseline.steps))
+    drafts: dict[int, list[float]] = defaultdict(list)
+    steps = speculative.steps if speculative else []
+    with_draft = [step for step in steps if step.draft]
+    without = [step for step in steps if not step.draft]
+    for index, step in enumerate(steps):
+        checks[len(step.draft) + 1].append(step.verify_seconds)
+        if step.draft and speculative:
+            drafts[n_evaluated(speculative, index)].append(step.draft_seconds)
+    return Costs(
+        step_seconds=_typical(_whole(step) for step in baseline.steps),
+        checks=tuple(
+            CheckCost(n_rows=width, seconds=_typical(seconds), n_samples=len(seconds))
+            for width, seconds in _well_sampled(checks)
+        ),
+        drafts=tuple(
+            DraftCost(n_tokens=length, seconds=_typical(seconds), n_samples=len(seconds))
+            for length, seconds in _well_sampled(drafts)
+        ),
+        extra_seconds=_typical(step.sample_seconds + step.other_seconds for step in with_draft),
+        restore_seconds=_typical(step.restore_seconds for step in with_draft),
+        idle_seconds=_typical(step.draft_seconds + step.restore_seconds for step in without),
+    )
+
+
+def n_evaluated(trace: Trace, index: int) -> int:
+    """Draft tokens whose work step `index` paid for.
+
+    One more than it has where a model looked at a further token and found it too improbable.
+    """
+    return len(trace.steps[index].draft) + ended_itself(trace, index)
+
+
+def ended_itself(trace: Trace, index: int) -> bool:
+    """Whether the draft of step `index` ended before any limit, at a token below `p_min`."""
+    step, started = trace.steps[index], trace.started
+    if not step.draft or started is None or step.drafter not in MODEL_SOURCES:
+        return False
+    config = started.config
+    limit = config.speculation.n_max
+    if config.max_tokens >= 0:
+        limit = min(limit, config.max_tokens - trace.first_token_of_step[index] - 1)
+    return config.speculation.p_min > 0 and len(step.draft) < limit
 
 
 def with_measured(
     costs: Costs, checks: Sequence[CheckCost], drafts: Sequence[DraftCost] = ()
 ) -> Costs:
     """The same with what was measured for the purpose, which stands for its widths and lengths."""
-    raise NotImplementedError
+    by_width = {each.n_rows: each for each in (*costs.checks, *checks)}
+    by_length = {each.n_tokens: each for each in (*costs.drafts, *drafts)}
+    return replace(
+        costs,
+        checks=tuple(by_width[width] for width in sorted(by_width)),
+        drafts=tuple(by_length[length] for length in sorted(by_length)),
+    )
+
+
+def curve(costs: Costs, n_rows_max: int) -> tuple[CurvePoint, ...]:
+    """The cost of a check for each width from 1 to `n_rows_max`, where it can be told."""
+    met = [each.n_rows for each in costs.checks]
+    points = []
+    for n_rows in range(1, n_rows_max + 1):
+        seconds = costs.check_seconds(n_rows)
+        steps = None if seconds is None else ratio(seconds, costs.step_seconds)
+        if steps is not None:
+            points.append(
+                CurvePoint(
+                    n_rows=n_rows,
+                    steps=steps,
+                    is_measured=n_rows in met,
+                    is_extrapolated=not met[0] <= n_rows <= met[-1],
+                )
+            )
+    return tuple(points)
+
+
+# Arithmetic --------------------------------------------------------------------------------------
+def _whole(step: StepVerified) -> float:
+    return (
+        step.draft_seconds
+        + step.verify_seconds
+        + step.sample_seconds
+        + step.restore_seconds
+        + step.other_seconds
+    )
+
+
+def _by(key: int, values: Iterable[float]) -> dict[int, list[float]]:
+    return defaultdict(list, {key: list(values)})
+
+
+def _well_sampled(groups: Mapping[int, list[float]]) -> list[tuple[int, list[float]]]:
+    """Ascending, without the rare ones, which are noise, where the others will do."""
+    often = {key: values for key, values in groups.items() if len(values) >= FEWEST_SAMPLES}
+    return sorted((often if len(often) > 1 else groups).items())
+
+
+def _typical(values: Iterable[float]) -> float:
+    """The mean, because decode seconds are a sum; 0 of nothing."""
+    finite = [value for value in values if math.isfinite(value) and value >= 0]
+    return fmean(finite) if finite else 0.0
+
+
+def _at(points: Sequence[tuple[int, float, int]], x: float) -> float | None:
+    """The value at `x` of the line through points (x, value, weight), ascending in x.
+
+    Beyond the last point it rises as a least-squares line does, or stays; below the first it falls
+    likewise, at most in proportion to x. A single point: in proportion.
+    """
+    if not points or x < 1:
+        return None
+    first_x, first, _ = points[0]
+    last_x, last, _ = points[-1]
+    if len(points) == 1:
+        return _finite(first * x / first_x)
+    if x < first_x:
+        fallen = first - _slope(points) * (first_x - x)
+        return _finite(max(fallen, first * x / first_x))
+    if x > last_x:
+        return _finite(last + _slope(points) * (x - last_x))
+    for (left, low, _), (right, high, _) in pairwise(points):
+        if x == left:
+            return _finite(low)
+        if left < x < right:
+            share = (x - left) / (right - left)
+            return _finite(low * (1 - share) + high * share)
+    return _finite(last)
+
+
+def _slope(points: Sequence[tuple[int, float, int]]) -> float:
+    """Of the weighted least-squares line; 0 where it would fall."""
+    weights = [max(weight, 1) for _, _, weight in points]
+    total = sum(weights)
+    centre = sum(w * x for w, (x, _, _) in zip(weights, points, strict=True)) / total
+    height = sum(w * y for w, (_, y, _) in zip(weights, points, strict=True)) / total
+    above = sum(
+        w * (x - centre) * (y - height) for w, (x, y, _) in zip(weights, points, strict=True)
+    )
+    below = sum(w * (x - centre) ** 2 for w, (x, _, _) in zip(weights, points, strict=True))
+    return max(ratio(above, below) or 0.0, 0.0)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

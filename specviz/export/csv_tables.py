@@ -20,6 +20,9 @@ from specviz.trace.sources import source_statistics
 from specviz.trace.summary import comparison_summary, pair_of, run_summary, source_summary
 from specviz.trace.trace import Trace
 
+NUMBERED = ("accepted_by_position", "tested_by_position", "drafted_lengths", "accepted_lengths")
+"""Lists of which each place gets a column of its own."""
+
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 TOKEN_COLUMNS = (
@@ -120,7 +123,7 @@ def step_rows(traces: Iterable[Trace]) -> Iterator[Row]:
 
 
 def source_rows(traces: Iterable[Trace]) -> Iterator[Row]:
-    """One row for each run and draft source, and a column for each draft position."""
+    """One row for each run and draft source, with columns for each draft position."""
     for trace in traces:
         for statistics in source_statistics(trace):
             yield {
@@ -133,8 +136,9 @@ def source_rows(traces: Iterable[Trace]) -> Iterator[Row]:
 def summary_rows(traces: Sequence[Trace], comparison: Comparison | None = None) -> list[Row]:
     """One row for each run: the fields of the JSON summary, flattened with dots.
 
-    A number by draft position gets a column for each position; other lists share one cell,
-    separated by spaces. The comparison stands in the rows of the speculative runs it is about.
+    A number by draft position or length gets a column for each; other lists share one cell,
+    separated by spaces. Settings as asked for are in the JSON alone, the names of those that
+    differ stand in `differences`. The comparison stands in the rows of the speculative runs it is about.
     """
     pair = pair_of(traces)
     if comparison is None and pair is not None:
@@ -145,7 +149,7 @@ def summary_rows(traces: Sequence[Trace], comparison: Comparison | None = None) 
     rows = []
     for trace in traces:
         run = run_summary(trace)
-        del run["sources"]  # sources.csv has them
+        del run["sources"], run["settings"]  # sources.csv has the first
         row = flatten({**_circumstances(trace), **run})
         if comparison is not None and trace in compared:
             row |= flatten({"comparison": comparison_summary(comparison)})
@@ -174,7 +178,10 @@ def flatten(values: Row, prefix: str = "") -> Row:
         key = prefix + name
         if isinstance(value, dict):
             flat |= flatten(value, f"{key}.")
-        elif name == "accepted_by_position":
+        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            for i, item in enumerate(value):
+                flat |= flatten(item, f"{key}.{i}.")
+        elif name in NUMBERED:
             flat |= {f"{key}.{i}": share for i, share in enumerate(value)}
         elif isinstance(value, (list, tuple)):
             flat[key] = " ".join(str(item) for item in value)

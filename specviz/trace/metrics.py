@@ -8,6 +8,8 @@ decode seconds, where decode begins at the end of prefill.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from specviz.trace.config import Role
@@ -57,6 +59,33 @@ def accepted_by_position(trace: Trace) -> list[float | None]:
         ratio(kept, tested)
         for kept, tested in zip(counts.accepted_by_position, counts.tested_by_position, strict=True)
     ]
+
+
+def drafted_lengths(trace: Trace) -> list[int]:
+    """How many steps checked drafts of each length, from 0 (nothing was checked) on.
+
+    Drafts that were thrown away unchecked are not among them. The numbers add up to the steps,
+    numbers times lengths to the tested tokens.
+    """
+    return _by_length(len(step.draft) for step in trace.steps)
+
+
+def accepted_lengths(trace: Trace) -> list[int]:
+    """How many steps accepted each number of draft tokens, from 0 (also without a draft) on.
+
+    The numbers add up to the steps, numbers times lengths to the accepted tokens.
+    """
+    return _by_length(trace.accepted_of_step(index) for index in range(len(trace.steps)))
+
+
+def _by_length(lengths: Iterable[int]) -> list[int]:
+    found = Counter(lengths)
+    return [found[length] for length in range(max(found, default=-1) + 1)]
+
+
+def dropped_drafts(trace: Trace) -> int:
+    """Steps in which a draft was thrown away unchecked."""
+    return sum(step.n_dropped > 0 for step in trace.steps)
 
 
 def prefill_seconds(trace: Trace) -> float | None:

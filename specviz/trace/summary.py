@@ -6,6 +6,7 @@ The same numbers, from the same functions, as the window shows and the CSV files
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from specviz import __version__
@@ -13,6 +14,7 @@ from specviz.trace import codec, metrics
 from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import RunMode
 from specviz.trace.reasoning import reasoning_of
+from specviz.trace.settings_in_effect import differences, settings_in_effect
 from specviz.trace.sources import SourceStatistics, source_statistics, sources_in_use
 from specviz.trace.trace import Trace
 
@@ -29,6 +31,8 @@ def run_summary(trace: Trace) -> dict[str, Any]:
         "mode": trace.mode.value,
         "spec_type": spec_type(trace),
         "effective": dict(started.effective) if started else {},
+        "settings": [asdict(row) for row in settings_in_effect(trace)],
+        "differences": [row.key for row in differences(trace)],
         "stop_reason": trace.finished.reason.value if trace.finished else None,
         "committed": counts.committed,
         "steps": counts.steps,
@@ -44,6 +48,10 @@ def run_summary(trace: Trace) -> dict[str, Any]:
         "mean_accepted_length": metrics.mean_accepted_length(trace),
         "tau": metrics.tau(trace),
         "accepted_by_position": metrics.accepted_by_position(trace),
+        "tested_by_position": list(counts.tested_by_position),
+        "drafted_lengths": metrics.drafted_lengths(trace),
+        "accepted_lengths": metrics.accepted_lengths(trace),
+        "dropped_drafts": metrics.dropped_drafts(trace),
         "reasoning_tokens": reasoning_of(trace).n_tokens,
         "prefill_tokens": metrics.prefill_tokens(trace),
         "reused_tokens": metrics.reused_tokens(trace),
@@ -88,6 +96,7 @@ def source_summary(statistics: SourceStatistics) -> dict[str, Any]:
         "accepted": statistics.n_accepted,
         "dropped": statistics.n_dropped,
         "accepted_by_position": statistics.rates_by_position,
+        "tested_by_position": list(statistics.tested_by_position),
         "mean_accepted_length": statistics.mean_accepted_length,
         "begin_seconds": statistics.begin_seconds,
         "draft_seconds": statistics.draft_seconds,

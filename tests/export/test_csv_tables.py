@@ -200,6 +200,17 @@ def test_nested_values_are_flattened_with_dots() -> None:
     assert flat == {
         "a.b.c": 1, "accepted_by_position.0": 0.5, "accepted_by_position.1": None, "ids": "1 2",
     }  # fmt: skip
+    assert flatten({"a": [{"b": 1}, {"b": 2}]}) == {"a.0.b": 1, "a.1.b": 2}
+
+
+def test_lengths_and_what_a_rate_divides_by_get_columns_of_their_own(tmp_path: Path) -> None:
+    trace = TraceBuilder().step(["a", "b"], 1, "c").step(["d"], 1, "e").plain("f").finish()
+    _, _, (row,) = exported(tmp_path, trace)
+    assert [row[f"tested_by_position.{i}"] for i in range(2)] == ["2", "1"]
+    assert [row[f"drafted_lengths.{i}"] for i in range(3)] == ["1", "1", "1"]
+    assert [row[f"accepted_lengths.{i}"] for i in range(2)] == ["1", "2"]
+    assert (row["dropped_drafts"], row["differences"]) == ("0", "")
+    assert not any(name.startswith("settings") for name in row)
 
 
 def test_columns_of_later_rows_stand_beside_their_neighbours() -> None:

@@ -41,6 +41,21 @@ def test_a_run_worked_out_on_paper() -> None:
     assert metrics.time_to_first_token(trace) == pytest.approx(0.4)
 
 
+def test_steps_are_counted_by_the_length_of_their_drafts() -> None:
+    trace = worked_example()
+    assert metrics.drafted_lengths(trace) == [1, 0, 1, 0, 1]
+    assert metrics.accepted_lengths(trace) == [1, 1, 1]
+    assert metrics.dropped_drafts(trace) == 1
+    assert metrics.drafted_lengths(Trace()) == metrics.accepted_lengths(Trace()) == []
+
+
+def test_accepted_tokens_that_a_stop_text_took_back_are_not_in_a_length() -> None:
+    builder = TraceBuilder().step(["a", "b"], 2, "c").step(["d", "e"], 2, "f")
+    trace = builder.finish(StopReason.STOP_TEXT, n_committed=4)
+    assert metrics.accepted_lengths(trace) == [0, 1, 1]
+    assert metrics.drafted_lengths(trace) == [0, 0, 2]
+
+
 def test_dropped_drafts_do_not_count_in_the_rate() -> None:
     # drafted 2, 2 and 8; the two short drafts fall below the minimum and are dropped
     trace = (

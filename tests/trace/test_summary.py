@@ -16,7 +16,9 @@ from specviz.trace.trace import Trace
 RUN_FIELDS = {
     "run_id", "mode", "spec_type", "effective", "stop_reason", "committed", "steps", "drafted",
     "tested", "accepted", "rejected", "dropped", "recovered", "bonus", "sampled",
-    "acceptance_rate", "mean_accepted_length", "tau", "accepted_by_position", "reasoning_tokens",
+    "acceptance_rate", "mean_accepted_length", "tau", "accepted_by_position", "tested_by_position",
+    "drafted_lengths", "accepted_lengths", "dropped_drafts", "settings", "differences",
+    "reasoning_tokens",
     "prefill_tokens", "reused_tokens", "prefill_seconds", "time_to_first_token_seconds",
     "decode_seconds", "tokens_per_second", "time", "sources", "text", "token_ids",
 }  # fmt: skip
@@ -49,7 +51,8 @@ def test_all_fields_are_there() -> None:
 
 SOURCE_FIELDS = {
     "source", "begin_calls", "draft_calls", "accept_calls", "drafts", "accepted_drafts", "drafted",
-    "tested", "accepted", "dropped", "accepted_by_position", "mean_accepted_length",
+    "tested", "accepted", "dropped", "accepted_by_position", "tested_by_position",
+    "mean_accepted_length",
     "begin_seconds", "draft_seconds", "accept_seconds",
 }  # fmt: skip
 
@@ -110,7 +113,27 @@ def test_any_run_makes_a_summary_that_adds_up(events: list[RunEvent]) -> None:
     assert sum(run["time"].values()) == pytest.approx(run["decode_seconds"], rel=0.01, abs=1e-9)
     if run["acceptance_rate"] is not None:
         assert run["acceptance_rate"] == run["accepted"] / run["tested"]
+    assert sum(run["drafted_lengths"]) == sum(run["accepted_lengths"]) == run["steps"]
+    assert _weighted(run["drafted_lengths"]) == sum(run["tested_by_position"]) == run["tested"]
+    assert _weighted(run["accepted_lengths"]) == run["accepted"]
+    assert len(run["tested_by_position"]) == len(run["accepted_by_position"])
     codec.dumps(run)
+
+
+def _weighted(counts: list[int]) -> int:
+    return sum(length * n for length, n in enumerate(counts))
+
+
+def test_settings_as_asked_for_stand_beside_those_in_effect() -> None:
+    builder = TraceBuilder()
+    assert builder.trace.started is not None
+    builder.trace.started.effective["n_ctx"] = 2048
+    run = run_summary(builder.finish())
+    assert run["differences"] == ["n_ctx"]
+    assert run["settings"][0] == {
+        "key": "n_ctx", "words": "Context", "requested": "4096 tokens",
+        "effective": "2048 tokens", "differs": True,
+    }  # fmt: skip
 
 
 def test_several_methods_are_listed_in_order() -> None:

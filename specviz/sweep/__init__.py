@@ -1,0 +1,1 @@
+"""A grid of drafting settings over several prompts: what to run, running it, what came of it."""

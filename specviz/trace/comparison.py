@@ -13,6 +13,7 @@ from statistics import median
 
 from specviz.trace import metrics
 from specviz.trace.config import RunConfig, RunMode, SamplingConfig, SpeculationConfig
+from specviz.trace.lossless import NEAR_TIE_LOGITS as NEAR_TIE_LOGITS
 from specviz.trace.lossless import Divergence
 from specviz.trace.reasons import explain, never_ran
 from specviz.trace.trace import Trace
@@ -20,10 +21,6 @@ from specviz.trace.trace import Trace
 NOISE = 0.05
 """Speed-ups within this distance of 1 are no real gain: single runs on a desktop machine spread
 by about that much."""
-
-NEAR_TIE_LOGITS = 1.0
-"""Largest difference between the logits of a one-row and a many-row evaluation seen on quantised
-models (0.7 to 1.0): a fork with a smaller margin is explained by rounding."""
 
 SHORTEST_MEASURED = 4
 """Fewer committed tokens than this make no rate worth quoting."""

@@ -175,7 +175,7 @@ class Devices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostMeasured:
-    """One width or length has been measured; exactly one of `check` and `draft` is there."""
+    """Progress in passes; where one finished a width or length, `check` or `draft` has its cost."""
 
     check: CheckCost | None = None
     draft: DraftCost | None = None

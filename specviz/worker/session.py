@@ -13,7 +13,7 @@ import importlib.util
 import logging
 import platform
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from specviz.errors import EngineDied, EngineError
@@ -22,12 +22,18 @@ from specviz.trace.config import LoadConfig, RunConfig
 from specviz.trace.events import RunStarted
 from specviz.worker.client import EngineClient, Message, died_in_native_code
 from specviz.worker.protocol import (
+    CheckLossless,
+    Checking,
     Command,
+    CostMeasured,
     Devices,
     Done,
     EngineReady,
     ListDevices,
     Load,
+    LosslessChecked,
+    MeasureCosts,
+    RecordedStep,
     Requantise,
     Run,
     SafeMode,
@@ -41,6 +47,9 @@ SAFE_MODE_SENTENCE = (
     "The engine crashed in a processor-specific kernel ({cause}) and was started again without "
     "repacked weights. It is a little slower, and this is remembered for this machine."
 )
+
+BEGUN = (RunStarted, CostMeasured, Checking, LosslessChecked)
+"""Messages that come when the models are loaded and warmed up."""
 
 
 def engine_build() -> str:
@@ -129,6 +138,32 @@ class EngineSession:
         """Run once; loads where needed."""
         return self._guarded(Run(run_id=run_id or uuid.uuid4().hex[:12], config=config))
 
+    def measure_costs(
+        self, config: RunConfig, n_rows: int, token_ids: Sequence[int] = ()
+    ) -> AsyncIterator[Message]:
+        """Measure what checks of 1 to `n_rows` rows, and drafts, cost: `CostMeasured`."""
+        return self._guarded(MeasureCosts(config=config, n_rows=n_rows, token_ids=tuple(token_ids)))
+
+    def check_lossless(
+        self,
+        config: RunConfig,
+        steps: Sequence[RecordedStep],
+        *,
+        fork: int | None = None,
+        baseline_id: int | None = None,
+        whole: bool = False,
+    ) -> AsyncIterator[Message]:
+        """Evaluate a recorded run anew: `Checking`, then `LosslessChecked`. See `CheckLossless`."""
+        return self._guarded(
+            CheckLossless(
+                config=config,
+                steps=tuple(steps),
+                fork=fork,
+                baseline_id=baseline_id,
+                whole=whole,
+            )
+        )
+
     def requantise(self, source: Path, destination: Path) -> AsyncIterator[Message]:
         """Write a model anew as Q8_0."""
         return self._guarded(Requantise(source=str(source), destination=str(destination)))
@@ -161,7 +196,7 @@ class EngineSession:
             await self.start()
             assert self._client is not None
             async for message in self._client.request(command):
-                begun = begun or isinstance(message, RunStarted)
+                begun = begun or isinstance(message, BEGUN)
                 if not isinstance(message, Done) or message.cancelled:
                     yield message
             return
@@ -190,7 +225,7 @@ class EngineSession:
 
     def _safe_mode_may_help(self, command: Command, death: EngineDied) -> bool:
         return (
-            isinstance(command, (Load, Run))
+            isinstance(command, (Load, Run, MeasureCosts, CheckLossless))
             and not self._safe_mode
             and died_in_native_code(death.process_exit_code)
         )

@@ -1,0 +1,154 @@
+"""What the break-even section knows: costs, how far drafts went, and where the run stands.
+
+Puts together what the runs on show tell and what was measured for the purpose. Knows no widget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from specviz.trace import metrics
+from specviz.trace.break_even import (
+    DraftShape,
+    Prediction,
+    best_draft_length,
+    predict,
+    shape_of,
+    speedup_at,
+)
+from specviz.trace.config import LoadConfig
+from specviz.trace.costs import CheckCost, Costs, DraftCost, costs_of, with_measured
+from specviz.trace.sources import NGRAM_SOURCES, sources_in_use
+from specviz.trace.trace import Trace
+
+LONGEST_WHAT_IF = 16
+"""Draft tokens that the what-if slider goes up to, where the run did not draft more."""
+
+WIDEST_CURVE = 65
+FURTHER = 2
+"""Draft tokens beyond the setting of the run that are looked at for the best length."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What "Measure costs" has found, and what it is true of.
+
+    `load`: models and runtime settings. `safe_mode`: without repacked weights.
+    """
+
+    load: LoadConfig
+    safe_mode: bool = False
+    checks: tuple[CheckCost, ...] = ()
+    drafts: tuple[DraftCost, ...] = ()
+
+    def of(self, load: LoadConfig) -> Measured | None:
+        """As much of it as is true of this load as well; None where nothing is."""
+        if replace(load, draft=None) != replace(self.load, draft=None):
+            return None
+        return self if load.draft == self.load.draft else replace(self, drafts=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakEvenFacts:
+    """All that the section shows. Without a run, `shape`, `acceptance` and `speedup` are None.
+
+    `n_draft`: tested tokens for each step with a draft. `n_max`: the longest draft the settings
+    allowed. `copies`: drafts were copied from the text. `speedup`: as measured.
+    """
+
+    costs: Costs
+    shape: DraftShape | None = None
+    n_draft: float | None = None
+    n_max: int = 0
+    acceptance: float | None = None
+    speedup: float | None = None
+    copies: bool = False
+
+    @property
+    def longest(self) -> int:
+        """Draft tokens that the what-if slider goes up to."""
+        return max(LONGEST_WHAT_IF, min(self.n_max, WIDEST_CURVE - 1))
+
+    def best(self) -> Prediction | None:
+        """The draft length that is predicted to be the best.
+
+        Looks little further than to what ran and was measured: beyond, guesses rest on guesses.
+        """
+        if self.shape is None:
+            return None
+        measured = self.costs.checks[-1].n_rows - 1 if self.costs.checks else 0
+        longest = min(max(self.n_max + FURTHER, measured), WIDEST_CURVE - 1)
+        return best_draft_length(self.costs, self.shape, longest)
+
+    def predicted(self, n_draft: int) -> Prediction | None:
+        """What another draft length would have come to."""
+        return predict(self.costs, self.shape, n_draft) if self.shape else None
+
+    def what_if(self, n_draft: int, acceptance: float) -> float | None:
+        """Speed-up with this draft length if this share of the tested tokens were accepted.
+
+        Drafts are as long, and cost as much, as they are predicted to; without a run each step
+        has a draft of exactly this length.
+        """
+        prediction = self.predicted(n_draft)
+        if prediction is None:
+            return speedup_at(self.costs, n_draft, acceptance)
+        tested = _tested_per_step(prediction, self.shape)
+        return metrics.ratio(1 + acceptance * tested, prediction.step_cost)
+
+
+def _tested_per_step(prediction: Prediction, shape: DraftShape | None) -> float:
+    if prediction.acceptance:
+        return (prediction.tokens_per_step - 1) / prediction.acceptance
+    return sum(shape.proposed[: prediction.n_draft]) if shape is not None else 0.0
+
+
+def facts_of(
+    baseline: Trace | None, speculative: Trace | None, measured: Measured | None
+) -> BreakEvenFacts | None:
+    """What the runs and the measurement tell; None where nothing does.
+
+    A run that is still going on tells nothing yet.
+    """
+    if speculative is None or not speculative.closed or speculative.started is None:
+        return _without_run(baseline, measured)
+    found = costs_of(baseline, speculative) if baseline is not None and baseline.closed else None
+    if found is None:
+        return _without_run(None, measured)
+    if measured is not None:
+        fits = measured.of(speculative.started.config.load)
+        found = with_measured(found, fits.checks, fits.drafts) if fits is not None else found
+    config = speculative.started.config.speculation
+    sources = sources_in_use(speculative.started.config)
+    shape = shape_of(speculative)
+    base_rate = metrics.tokens_per_second(baseline) if baseline is not None else None
+    rate = metrics.tokens_per_second(speculative)
+    return BreakEvenFacts(
+        costs=found,
+        shape=shape,
+        n_draft=shape.mean_draft_length if shape is not None else None,
+        n_max=max((config.longest_draft(source) for source in sources), default=0),
+        acceptance=metrics.acceptance_rate(speculative),
+        speedup=metrics.ratio(rate, base_rate) if rate and base_rate else None,
+        copies=bool(sources) and NGRAM_SOURCES.issuperset(sources),
+    )
+
+
+def _without_run(baseline: Trace | None, measured: Measured | None) -> BreakEvenFacts | None:
+    """Costs alone, from what was measured, and from a baseline where there is one."""
+    costs = costs_of(baseline, None) if baseline is not None and baseline.closed else None
+    if measured is None or not measured.checks:
+        return BreakEvenFacts(costs=costs) if costs is not None else None
+    if costs is None:
+        first = measured.checks[0]
+        if first.n_rows != 1 or first.seconds <= 0:
+            return None
+        costs = Costs(step_seconds=first.seconds, checks=())
+    elif baseline is None or baseline.started is None:
+        return BreakEvenFacts(costs=costs)
+    else:
+        fits = measured.of(replace(baseline.started.config.load, draft=measured.load.draft))
+        if fits is None:
+            return BreakEvenFacts(costs=costs)
+        measured = fits
+    return BreakEvenFacts(costs=with_measured(costs, measured.checks, measured.drafts))

@@ -1,0 +1,152 @@
+"""Break-even in sentences: from which acceptance on a pair pays, and which length would be best.
+
+Knows nothing of Qt.
+"""
+
+from __future__ import annotations
+
+from specviz.trace.break_even import PREDICTION_NOTE, break_even, step_cost
+from specviz.trace.costs import Costs
+from specviz.trace.metrics import ratio
+from specviz.ui import figures
+from specviz.ui.break_even_facts import BreakEvenFacts
+from specviz.ui.verdict_words import Part, Parts
+
+NOT_YET = (
+    Part("Break-even needs a baseline and a run with drafts to its end, or measured costs."),
+)
+RUNNING = (Part("Break-even comes when the run has ended."),)
+HOW_IT_COMES_ABOUT = (
+    "A step with a draft costs the draft, a check of one row more than it has tokens, and the rest "
+    "of the step. It yields one token and the accepted ones. The pair pays off where the yield is "
+    "larger than the cost in steps of the target alone."
+)
+"""The formula in words; it stands in the docstring of trace/break_even.py as well."""
+
+
+def help_text() -> str:
+    """How the figures come about, and how far they can be trusted."""
+    return f"{HOW_IT_COMES_ABOUT}\n\n{PREDICTION_NOTE}"
+
+
+def _figure(text: str) -> Part:
+    return Part(text, is_figure=True)
+
+
+def _tokens(n: float) -> str:
+    """`4 draft tokens`, `1 draft token`, and `2.1 draft tokens on average`."""
+    if _is_whole(n):
+        return figures.counted(round(n), "draft token")
+    return f"{figures.decimal(n, 1)} draft tokens on average"
+
+
+def _is_whole(n: float) -> bool:
+    # the end of an answer cuts a draft or two
+    return abs(n - round(n)) < 0.05
+
+
+def sentence(facts: BreakEvenFacts | None) -> Parts:
+    """From which acceptance on this pair pays, and where the run is."""
+    if facts is None:
+        return NOT_YET
+    if facts.n_draft is None:
+        if facts.shape is not None:
+            return (Part("Nothing was drafted, so there is no acceptance to hold against costs."),)
+        return _costs_alone(facts.costs)
+    needed = break_even(facts.costs, facts.n_draft)
+    if needed is None:
+        return (Part("The run met too few widths to tell. Measure the costs to fill them in."),)
+    here = f"at {_tokens(facts.n_draft)}"
+    where = _where(facts.acceptance)
+    if needed <= 0:
+        return (
+            Part(f"Drafting never loses here {here}, whatever share is accepted."),
+            *where,
+        )
+    if needed > 1:
+        return (
+            Part(f"No acceptance is enough {here}: a step costs "),
+            _figure(figures.decimal(step_cost(facts.costs, facts.n_draft), 1)),
+            Part(" target steps and yields "),
+            _figure(figures.decimal(1 + facts.n_draft, 0 if _is_whole(facts.n_draft) else 1)),
+            Part(" tokens at most."),
+            *where,
+        )
+    who = "Copying pays off" if facts.copies else "This pair pays off"
+    return (
+        Part(f"{who} above "),
+        _figure(figures.percent(needed)),
+        Part(f" acceptance {here}."),
+        *where,
+    )
+
+
+def _costs_alone(costs: Costs) -> Parts:
+    """Without a run there is no draft length; four tokens are a usual one."""
+    needed = break_even(costs, 4)
+    if needed is None or not 0 < needed <= 1:
+        return (Part("Run with drafts to see where this pair stands on these costs."),)
+    return (
+        Part("On these costs, 4 draft tokens pay off above "),
+        _figure(figures.percent(needed)),
+        Part(" acceptance. Run with drafts to see where you are."),
+    )
+
+
+def _where(acceptance: float | None) -> Parts:
+    if acceptance is None:
+        return ()
+    return (Part(" You are at "), _figure(figures.percent(acceptance)), Part("."))
+
+
+def best_sentence(facts: BreakEvenFacts | None) -> Parts:
+    """The predicted best draft length beside what was measured; empty where there is no run."""
+    best = facts.best() if facts is not None else None
+    if facts is None or best is None:
+        return ()
+    length, predicted = _figure(figures.count(best.n_draft)), figures.speedup(best.speedup)
+    outcome: list[Part] = [_figure(predicted), Part(" predicted")]
+    if best.extrapolated:
+        outcome.append(Part(" beyond what ran"))
+    if facts.speedup is not None:
+        at = "" if best.n_draft == facts.n_max else f" at {facts.n_max}"
+        outcome += [Part(", "), _figure(figures.speedup(facts.speedup)), Part(f" measured{at}")]
+    outcome.append(Part("."))
+    noun = "draft token" if best.n_draft == 1 else "draft tokens"
+    if best.speedup < 1:
+        return (Part("No length is predicted to pay. The best is "), length, Part(": "), *outcome)
+    if best.n_draft == facts.n_max:
+        are = "is" if best.n_draft == 1 else "are"
+        return (Part("The "), length, Part(f" {noun} in use {are} about the best: "), *outcome)
+    return (Part("About "), length, Part(f" {noun} would be best: "), *outcome)
+
+
+def draft_cost(costs: Costs | None) -> Parts:
+    """What a draft token costs, and what a copied draft does."""
+    if costs is None or not costs.drafts:
+        return ()
+    longest = costs.drafts[-1]
+    each = ratio(longest.seconds / longest.n_tokens, costs.step_seconds)
+    if each is None:
+        return ()
+    if each < 0.005:
+        return (Part("Drafting costs next to nothing."),)
+    return (
+        Part("Drafting a token costs "),
+        _figure(figures.decimal(each, 2)),
+        Part(" target steps."),
+    )
+
+
+def what_if_words(facts: BreakEvenFacts, n_draft: int) -> str:
+    """What a step with so long a draft costs and needs: the small print of the what-if."""
+    cost = step_cost(facts.costs, n_draft)
+    needed = break_even(facts.costs, n_draft)
+    if cost is None or needed is None:
+        return "The costs of this length are not known."
+    steps = f"{figures.decimal(cost, 2)} steps"
+    if needed > 1:
+        return f"A full draft costs {steps}, more than it yields."
+    if needed <= 0:
+        return f"A full draft costs {steps} and never loses."
+    return f"A full draft costs {steps} and pays above {figures.percent(needed)}."

@@ -208,6 +208,8 @@ class Controller:
         window.new_chat_requested.connect(self.new_chat)
         window.messages.action_requested.connect(self._on_message_action)
         window.theme_toggled.connect(self._remember_soon)
+        window.settings_view_requested.connect(views.settings.open_view)
+        views.drafts.chart_chosen.connect(self._remember_soon)
         views.prompt_bar.edit.textChanged.connect(self._enable)
         views.prompt_bar.run_requested.connect(self.run)
         views.prompt_bar.stop_requested.connect(self.stop)
@@ -233,6 +235,7 @@ class Controller:
                 log.warning("remembered settings are left aside: %s", error)
         self.window.restore_state(self._preferences.get("window") or {})
         self.window.set_recent(self._recent())
+        self.views.drafts.set_chart(self._preferences.get("draft_chart"))
         mode = self._preferences.get("mode")
         self.window.set_mode(RunMode(mode) if mode in list(RunMode) else RunMode.SPECULATIVE)
         self.views.verdict.show_idle(WHAT_WILL_HAPPEN)
@@ -242,6 +245,7 @@ class Controller:
         self._preferences.set("run", codec.to_json(self.window.setup.config()))
         self._preferences.set("window", self.window.state())
         self._preferences.set("mode", self.window.mode.value)
+        self._preferences.set("draft_chart", self.views.drafts.chart)
         self._preferences.save()
 
     def _remember_soon(self) -> None:
@@ -700,9 +704,10 @@ class Controller:
         self.dialogue.show_runs(self.runner.baseline, self.runner.speculative)
         for view in (
             views.throughput,
-            views.positions,
+            views.drafts,
             views.times,
             views.sources,
+            views.settings,
             views.legend,
             views.strip,
         ):
@@ -720,7 +725,7 @@ class Controller:
         for view in (
             views.throughput,
             views.legend,
-            views.positions,
+            views.drafts,
             views.times,
             views.sources,
         ):

@@ -52,6 +52,7 @@ class MenuSlots:
     toggle_theme: Callable[[], object]
     set_colour_blind: Callable[[bool], object]
     toggle_panel: Callable[[str], object]
+    show_settings: Callable[[], object]
     open_menu: Callable[[], object]
     show_shortcuts: Callable[[], object]
     show_about: Callable[[], object]
@@ -232,6 +233,15 @@ class MainMenu:
             action.setCheckable(True)
             menu.addAction(action)
             self.panel_actions[panel] = action
+        menu.addSeparator()
+        menu.addAction(
+            self._action(
+                "Settings in effect…",
+                slots.show_settings,
+                "settings-in-effect-action",
+                "Lists every setting as it was asked for and as it is in effect.",
+            )
+        )
         return menu
 
     def _help_menu(self) -> QMenu:

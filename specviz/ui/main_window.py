@@ -75,9 +75,10 @@ class Views:
     legend: QWidget
     prompt_bar: QWidget
     throughput: QWidget
-    positions: QWidget
+    drafts: QWidget
     times: QWidget
     sources: QWidget
+    settings: QWidget
     strip: QWidget
     inspector: QWidget
     replay: QWidget | None = None
@@ -113,6 +114,7 @@ class MainWindow(QMainWindow):
         new_chat_requested(): a conversation without turns is to begin.
         cancel_requested(): what is under way is to be stopped.
         restart_engine_requested(): the engine is to be started anew.
+        settings_view_requested(): the settings in effect are to be shown.
         close_requested(): the user wants to leave; `allow_close`, then `close`, lets it happen.
     """
 
@@ -134,6 +136,7 @@ class MainWindow(QMainWindow):
     new_chat_requested = Signal()
     cancel_requested = Signal()
     restart_engine_requested = Signal()
+    settings_view_requested = Signal()
     close_requested = Signal()
 
     def __init__(self, views: Views) -> None:
@@ -235,18 +238,20 @@ class MainWindow(QMainWindow):
         layout.setSpacing(0)
         for title, view in (
             ("Tokens per second", self.views.throughput),
-            ("Accepted by draft position, %", self.views.positions),
+            ("", self.views.drafts),
             ("Where the time goes", self.views.times),
             ("Drafting sources", self.views.sources),
         ):
-            heading = label(title.upper(), "section")
-            heading.setAccessibleName(title)
-            heading.setFixedHeight(22)
-            heading.setContentsMargins(0, 2, 0, 0)
-            layout.addWidget(heading)
-            layout.addSpacing(4)
+            if title:  # a view without one here has a heading of its own
+                heading = label(title.upper(), "section")
+                heading.setAccessibleName(title)
+                heading.setFixedHeight(22)
+                heading.setContentsMargins(0, 2, 0, 0)
+                layout.addWidget(heading)
+                layout.addSpacing(4)
             layout.addWidget(view)
             layout.addSpacing(14)
+        layout.addWidget(self.views.settings, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addStretch(1)
         area = QScrollArea()
         area.setObjectName("charts-panel")
@@ -302,6 +307,7 @@ class MainWindow(QMainWindow):
             toggle_theme=self.toggle_theme,
             set_colour_blind=self._user_sets_colour_blind,
             toggle_panel=self.toggle_panel,
+            show_settings=self.settings_view_requested.emit,
             open_menu=lambda: self.top_bar.open_main_menu(),
             show_shortcuts=self.show_shortcuts,
             show_about=self.show_about,

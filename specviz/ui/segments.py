@@ -59,6 +59,10 @@ class SegmentedControl(QFrame):
     def value(self) -> str:
         return self._value
 
+    def buttons(self) -> list[QPushButton]:
+        """The segments, from the left."""
+        return list(self._buttons.values())
+
     def set_value(self, value: str) -> None:
         """Choose without announcing it. Unknown values are ignored."""
         if value not in self._buttons:

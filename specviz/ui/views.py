@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specviz.ui.conversation import Conversation
+from specviz.ui.draft_charts import DraftCharts
 from specviz.ui.legend import Legend
 from specviz.ui.main_window import Views
-from specviz.ui.position_chart import PositionChart
 from specviz.ui.prompt_bar import PromptBar
+from specviz.ui.settings_view import SettingsLine
 from specviz.ui.source_table import SourceTable
 from specviz.ui.step_inspector import StepInspector
 from specviz.ui.step_strip import StepStrip
@@ -26,9 +27,10 @@ class RunViews(Views):
     legend: Legend
     prompt_bar: PromptBar
     throughput: ThroughputPlot
-    positions: PositionChart
+    drafts: DraftCharts
     times: TimeChart
     sources: SourceTable
+    settings: SettingsLine
     strip: StepStrip
     inspector: StepInspector
 
@@ -41,9 +43,10 @@ def make_views() -> RunViews:
         legend=Legend(),
         prompt_bar=PromptBar(),
         throughput=ThroughputPlot(),
-        positions=PositionChart(),
+        drafts=DraftCharts(),
         times=TimeChart(),
         sources=SourceTable(),
+        settings=SettingsLine(),
         strip=StepStrip(),
         inspector=StepInspector(),
     )

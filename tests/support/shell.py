@@ -26,9 +26,10 @@ def plain_views() -> Views:
             "conversation",
             "legend",
             "throughput",
-            "positions",
+            "drafts",
             "times",
             "sources",
+            "settings",
             "strip",
             "inspector",
         )

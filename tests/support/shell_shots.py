@@ -189,7 +189,7 @@ def finished(window: MainWindow) -> None:
     for view in (views.conversation, views.legend, views.throughput):
         view.show_traces(None, run)
     views.verdict.show_result(None, run, None)
-    for view in (views.positions, views.times, views.strip):
+    for view in (views.drafts, views.times, views.strip):
         view.show_trace(run)
 
 

@@ -308,11 +308,11 @@ def _right(*views):
 
 @shot
 def charts_finished(palette):
-    from specviz.ui.position_chart import PositionChart
+    from specviz.ui.draft_charts import DraftCharts
     from specviz.ui.throughput_plot import ThroughputPlot
     from specviz.ui.time_chart import TimeChart
 
-    views = ThroughputPlot(), PositionChart(), TimeChart()
+    views = ThroughputPlot(), DraftCharts(), TimeChart()
     builder = traces.lively_run()
     baseline = traces.baseline_of(builder.trace, seconds=0.068)
     for view in views:
@@ -322,11 +322,11 @@ def charts_finished(palette):
 
 @shot
 def charts_running(palette):
-    from specviz.ui.position_chart import PositionChart
+    from specviz.ui.draft_charts import DraftCharts
     from specviz.ui.throughput_plot import ThroughputPlot
     from specviz.ui.time_chart import TimeChart
 
-    views = ThroughputPlot(), PositionChart(), TimeChart()
+    views = ThroughputPlot(), DraftCharts(), TimeChart()
     builder = traces.lively_run(40, n_max=16, close=False, restore_share=0.1)
     baseline = traces.baseline_of(traces.lively_run().trace, seconds=0.068)
     for view in views:
@@ -336,11 +336,65 @@ def charts_running(palette):
 
 @shot
 def charts_empty(palette):
-    from specviz.ui.position_chart import PositionChart
+    from specviz.ui.draft_charts import DraftCharts
     from specviz.ui.throughput_plot import ThroughputPlot
     from specviz.ui.time_chart import TimeChart
 
-    return _right(ThroughputPlot(), PositionChart(), TimeChart())
+    return _right(ThroughputPlot(), DraftCharts(), TimeChart())
+
+
+def _lengths(builder, width=324, part=None):
+    from specviz.ui.draft_charts import DraftCharts
+
+    view = DraftCharts()
+    view.set_chart("length")
+    view.show_traces(None, builder.trace if builder else None)
+    view.by_length.choose(part)
+    view.resize(width, view.height())
+    return view
+
+
+@shot
+def lengths_few(palette):
+    return _lengths(traces.lively_run(240, n_max=3))
+
+
+@shot
+def lengths_chosen(palette):
+    return _lengths(traces.lively_run(240, n_max=8), part=2)
+
+
+@shot
+def lengths_many(palette):
+    return _lengths(traces.lively_run(4000, n_max=64), 268)
+
+
+@shot
+def lengths_empty(palette):
+    return _lengths(None)
+
+
+@shot
+def settings_line(palette):
+    from specviz.ui.settings_view import SettingsLine
+
+    view = SettingsLine()
+    trace = traces.explanation().trace
+    trace.started.effective.update(n_ctx=4352, target_type_k="f16")
+    view.show_traces(None, trace)
+    return view
+
+
+@shot
+def settings_view(palette):
+    from specviz.trace.settings_in_effect import settings_in_effect
+    from specviz.ui.settings_view import SettingsView
+
+    view = SettingsView()
+    trace = traces.explanation().trace
+    trace.started.effective.update(n_ctx=4352, target_type_k="f16", draft_type_k="q8_0")
+    view.show_rows(settings_in_effect(trace), "speculative run")
+    return view
 
 
 def _sources(width=324, *sources, steps=60):

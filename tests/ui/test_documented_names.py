@@ -17,7 +17,8 @@ from specviz.ui.views import make_views
 DOCUMENT = Path(__file__).resolve().parents[2] / "ARCHITECTURE.md"
 SHOWN_ON_OCCASION = {
     "about-box", "about-close", "message", "message-close", "message-details", "message-hint",
-    "message-sentence", "reasoning-toggle", "recent-pair-action", "shortcut-sheet",
+    "message-sentence", "reasoning-toggle", "recent-pair-action", "settings-close", "settings-copy",
+    "settings-sentence", "settings-table", "settings-view", "shortcut-sheet",
     "shortcut-sheet-close",
 }  # fmt: skip
 PARTS_OF_ROWS = ("-row", "-note", "-edit")

@@ -59,6 +59,7 @@ def among(loaded: set[str], forbidden: tuple[str, ...]) -> list[str]:
         (["specviz.export"], QT + ENGINE + NOT_STANDARD),
         (["specviz.models"], (*QT, *ENGINE, "numpy", "gguf")),
         (["specviz.worker.client", "specviz.worker.session", "specviz.worker.entry"], QT + ENGINE),
+        (["specviz.sweep"], (*QT, *ENGINE, "numpy", "specviz.cli")),
         (["specviz.cli"], QT + ENGINE),
         (["specviz.__main__", "specviz.display", "specviz.window_options"], QT + ENGINE),
         (["specviz.preferences", "specviz.resources", "specviz.errors"], QT + ENGINE),
@@ -114,6 +115,7 @@ def test_the_contracts_hold() -> None:
         ("engine/decode.py", "import llama_cpp", "one adapter"),
         ("models/model_file.py", "import gguf", "model files are read"),
         ("export/csv_tables.py", "import specviz.models.model_file", "exporters read traces"),
+        ("sweep/plan.py", "import specviz.cli.options", "a sweep serves"),
     ],
 )
 def test_each_contract_can_break(tmp_path: Path, module: str, line: str, contract: str) -> None:

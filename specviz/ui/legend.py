@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
@@ -18,7 +19,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QToolTip, QWidget
 
 from specviz.trace import metrics
-from specviz.trace.sources import MODEL_SOURCES, NGRAM_SOURCES, sources_in_use
+from specviz.trace.sources import (
+    MODEL_SOURCES,
+    NGRAM_SOURCES,
+    SourceStatistics,
+    SourceTally,
+    sources_in_use,
+)
 from specviz.trace.trace import Trace
 from specviz.ui import figures
 from specviz.ui.answer import SOURCE_WORDS
@@ -129,6 +136,8 @@ class Legend(QWidget):
         self._palette = DARK
         self._trace: Trace | None = None
         self._baseline: Trace | None = None
+        self._tally: SourceTally | None = None
+        self._sources: tuple[SourceStatistics, ...] = ()
         self._seen: tuple[int, bool] | None = None
         self._entries: list[Entry] = []
         self._right: tuple[str, ...] = ("",)
@@ -152,6 +161,7 @@ class Legend(QWidget):
     def show_trace(self, trace: Trace | None) -> None:
         """Count the tokens of one run."""
         self._trace = trace
+        self._tally = SourceTally(trace) if trace is not None else None
         self._seen = None
         self.refresh()
 
@@ -167,6 +177,7 @@ class Legend(QWidget):
             return
         self._seen = state
         self._entries = _entries(trace)
+        self._sources = self._tally.extend() if self._tally is not None else ()
         self._right = _summary(trace)
         n = None if trace is None else trace.counts.rejected
         self._toggle.setText("rejected" if n is None else f"rejected {figures.count(n)}")
@@ -181,6 +192,11 @@ class Legend(QWidget):
         """All of it as plain text."""
         labels = [entry.label(0) for entry in self._entries]
         return " · ".join([*labels, self._toggle.text(), self._right[0]])
+
+    def spoken(self) -> str:
+        """What is read aloud: all of it, and of how many tested draft tokens what was accepted."""
+        shares = (of_tested(entry, self._sources) for entry in self._entries)
+        return "\n".join([self.text(), *filter(None, shares)])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._arrange()
@@ -205,7 +221,7 @@ class Legend(QWidget):
         self._toggle.setGeometry(
             int(x) - 7, (HEIGHT - toggle.height()) // 2, toggle.width(), toggle.height()
         )
-        self.setAccessibleDescription(self.text())
+        self.setAccessibleDescription(self.spoken())
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -245,7 +261,8 @@ class Legend(QWidget):
         """What there is to say of the place under the mouse."""
         for box, entry in self._boxes:
             if box.contains(at):
-                return SOURCE_WORDS[entry.style]
+                words, share = SOURCE_WORDS[entry.style], of_tested(entry, self._sources)
+                return f"{words}\n{share}" if share else words
         if self._trace is None or at.x() <= self._toggle.geometry().right():
             return ""
         return first_token_words(self._trace, self._baseline)
@@ -276,6 +293,23 @@ def _drafts_by(trace: Trace | None) -> tuple[bool, bool]:
     sources = sources_in_use(trace.started.config) if trace and trace.started else ()
     copies = not NGRAM_SOURCES.isdisjoint(sources)
     return copies, not copies or not MODEL_SOURCES.isdisjoint(sources)
+
+
+def of_tested(entry: Entry, sources: Sequence[SourceStatistics]) -> str:
+    """Of how many tested draft tokens an entry's were accepted, in a sentence.
+
+    Empty for colours that are not of drafts, before anything was tested, and where it is not known
+    which of the sources an accepted token came from.
+    """
+    kinds = {Style.ACCEPTED: MODEL_SOURCES, Style.COPIED: NGRAM_SOURCES}
+    kind = [each for each in sources if each.source in kinds.get(entry.style, ())]
+    accepted = sum(each.n_accepted for each in kind)
+    tested = sum(each.n_tested for each in kind)
+    if not tested or accepted != entry.n:
+        return ""
+    share = figures.percent(metrics.ratio(accepted, tested))
+    tokens = figures.counted(tested, "tested draft token")
+    return f"{figures.count(accepted)} of {tokens} accepted, {share}."
 
 
 def _n_copied(trace: Trace | None) -> int:

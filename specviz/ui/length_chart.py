@@ -130,12 +130,13 @@ class LengthChart(ChartOfParts):
     def _pair(self, index: int) -> tuple[QRectF, QRectF]:
         """The two bars of a length; a count that is not 0 can be seen."""
         pitch, highest = self._pitch(), max(*self._tested, *self._accepted, 1)
-        width = max(pitch * SHARE / 2, 1.0)
+        width = max(pitch * SHARE / 2, 0.6)
         x = LEFT + index * pitch
 
         def bar(left: float, n: int) -> QRectF:
             height = max(BARS * n / highest, 2.0 if n else 0.0)
-            return QRectF(left, ABOVE + BARS - round(height), width - 1, round(height))
+            wide = max(width - 1, 0.6)
+            return QRectF(left, ABOVE + BARS - round(height), wide, round(height))
 
         return bar(x, self._tested[index]), bar(x + width, self._accepted[index])
 

@@ -63,23 +63,32 @@ def _share(statistics: SourceStatistics) -> str:
     return figures.percent(statistics.acceptance_rate)
 
 
-def _accepted(statistics: SourceStatistics) -> str:
+def _of_tested(statistics: SourceStatistics) -> str:
+    """Accepted of tested, and the share that makes: `97 of 120  81 %`."""
     if statistics.acceptance_rate is None:
         return figures.DASH
-    return f"{figures.count(statistics.n_accepted)}  {_share(statistics)}"
+    kept, tested = figures.count(statistics.n_accepted), figures.count(statistics.n_tested)
+    return f"{kept} of {tested}  {_share(statistics)}"
+
+
+def _dropped(statistics: SourceStatistics) -> str:
+    return figures.count(statistics.n_dropped)
 
 
 DRAFTS = Column("drafts", lambda s: figures.count(s.n_drafts), "000")
-DRAFTED = Column("drafted", lambda s: figures.count(s.n_drafted), f"0{figures.THIN}000")
-ACCEPTED = Column("accepted", _accepted, f"000  00{figures.THIN}%")
-SHARE = Column("accepted", _share, f"00{figures.THIN}%")
+DROPPED = Column("dropped", _dropped, "00")
+OF_TESTED = Column("accepted of tested", _of_tested, f"000 of 000  00{figures.THIN}%")
+SHARE = Column("of tested", _share, f"00{figures.THIN}%")
 PER_CALL = Column("per call", per_call, f"000{figures.THIN}µs")
 LAYOUTS = (
-    (DRAFTS, DRAFTED, ACCEPTED, PER_CALL),
-    (DRAFTS, DRAFTED, SHARE, PER_CALL),
-    (DRAFTED, SHARE, PER_CALL),
+    (DRAFTS, DROPPED, OF_TESTED, PER_CALL),
+    (DROPPED, OF_TESTED, PER_CALL),
+    (OF_TESTED, PER_CALL),
+    (DROPPED, SHARE, PER_CALL),
+    (SHARE, PER_CALL),
 )
-"""From roomy to narrow; the tooltip has every figure."""
+"""From roomy to narrow; the tooltip has every figure. What was tested and what was dropped make up
+what was drafted."""
 
 
 class SourceTable(QWidget):
@@ -268,7 +277,8 @@ def _copy(text: str) -> None:
 def _in_words(row: SourceStatistics) -> str:
     facts = [_asked(row.n_draft_calls), figures.counted(row.n_drafts, "draft")]
     if row.n_dropped_drafts:
-        facts.append(f"{figures.count(row.n_dropped_drafts)} too short")
+        tokens = figures.counted(row.n_dropped, "token")
+        facts.append(f"{figures.count(row.n_dropped_drafts)} too short ({tokens} dropped)")
     if row.n_tested:
         tested = figures.counted(row.n_tested, "tested token")
         facts.append(f"{figures.count(row.n_accepted)} of {tested} accepted ({_share(row)})")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtGui import QFontMetricsF
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFocusEvent, QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import QWidget
 from support.traces import TraceBuilder, baseline_of, lively_run
 
@@ -89,6 +90,76 @@ def test_labels_stand_apart(positions, n_max):
     assert every == 1 or n_max > 16
 
 
+def two_positions() -> TraceBuilder:
+    """Position 1 is tested four times and kept three times, position 2 twice and once."""
+    builder = TraceBuilder()
+    builder.step([" a", " b"], 2, " c").step([" d", " e"], 1, " f")
+    return builder.step([" g"], 1, " h").step([" i"], 0, " j")
+
+
+def test_each_rate_says_what_it_divides_by(positions):
+    positions.show_traces(None, two_positions().finish())
+    first, second = f"75{THIN}%, 3 of 4 tested", f"50{THIN}%, 1 of 2 tested"
+    assert positions.text() == f"1: {first}; 2: {second}"
+    assert positions.tooltip(1) == f"Draft position 2: {second}"
+    assert positions.foot() == f"In all 67{THIN}% accepted, 4 of 6 tested"
+
+
+def test_bars_can_be_chosen_by_key(qtbot, positions):
+    positions.show_traces(None, two_positions().finish())
+    positions.setFocus()
+    whole = positions.accessibleDescription()
+    keys = Qt.Key
+    for key, part in (
+        (keys.Key_Right, 0),
+        (keys.Key_Right, 1),
+        (keys.Key_Right, 1),
+        (keys.Key_Home, 0),
+        (keys.Key_End, 1),
+        (keys.Key_Left, 0),
+    ):
+        qtbot.keyClick(positions, key)
+        assert positions.part == part
+        assert positions.accessibleDescription() == positions.part_words(part)
+    qtbot.keyClick(positions, keys.Key_Escape)
+    assert positions.part is None and positions.accessibleDescription() == whole
+    qtbot.keyClick(positions, keys.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == positions.text()
+
+
+def test_a_choice_ends_with_the_focus_and_with_the_run(positions):
+    positions.show_traces(None, two_positions().finish())
+    positions.choose(1)
+    positions.show_traces(None, TraceBuilder().step([" a"], 1, " b").finish())
+    assert positions.part is None
+    positions.choose(0)
+    positions.focusOutEvent(QFocusEvent(QFocusEvent.Type.FocusOut))
+    assert positions.part is None
+
+
+def test_keys_do_nothing_before_a_run(qtbot, positions):
+    qtbot.keyClick(positions, Qt.Key.Key_Right)
+    assert positions.part is None
+
+
+def test_the_part_under_the_mouse(positions):
+    positions.show_traces(None, two_positions().finish())
+    middle = positions._bar(1, 0.5).center().toPoint()
+    assert positions.part_at(middle) == 1
+    assert positions.part_at(QPoint(positions.width() - 1, 40)) is None
+
+
+def test_a_chart_that_is_not_seen_waits(positions):
+    builder = TraceBuilder()
+    positions.show_traces(None, builder.trace)
+    positions.hide()
+    builder.step([" a"], 1, " b")
+    positions.refresh()
+    assert positions.rates == []
+    positions.show()
+    assert positions.rates == [1.0]
+
+
 def test_bars_grow_with_the_run(positions):
     builder = TraceBuilder()
     positions.show_traces(None, builder.trace)
@@ -136,6 +207,26 @@ def test_widths_fill_the_bar(times):
     assert sum(width for _, width in times._widths()) == times.width()
 
 
+def test_shares_are_told_with_their_seconds(times):
+    builder = TraceBuilder()
+    builder.step([" a"], 1, " b", seconds=2.0, restore_share=0.5)  # drafting takes 15 %
+    times.show_traces(None, builder.finish())
+    assert times.foot() == f"Decoding took 2.00{THIN}s in all"
+    assert times.part_words(0) == f"draft 15{THIN}%: 300{THIN}ms of 2.00{THIN}s of decoding"
+    assert f"save and restore 50{THIN}% (1.00{THIN}s)" in times.text()
+    assert times.text().endswith(f"of 2.00{THIN}s of decoding")
+
+
+def test_a_slice_is_under_the_mouse_in_bar_and_legend(times):
+    times.show_traces(None, lively_run(30, restore_share=0.4).trace)
+    names = [part.name for part in times.slices]
+    assert names[times.part_at(QPoint(2, 5))] == "draft"
+    assert names[times.part_at(QPoint(times.width() - 2, 5))] == "other"
+    assert names[times.part_at(QPoint(200, 32))] == "verify"
+    assert names[times.part_at(QPoint(20, 70))] == "other"
+    assert times.part_at(QPoint(200, 70)) is None
+
+
 def test_the_bar_is_painted_in_its_colours(times):
     times.show_traces(None, lively_run(30).trace)
     assert {DARK.recovered, DARK.accepted, DARK.bonus, DARK.quiet} <= colours(times)
@@ -144,6 +235,8 @@ def test_the_bar_is_painted_in_its_colours(times):
 def test_without_a_run_shares_are_dashes(times):
     assert {part.percent for part in times.slices} == {None}
     assert times.text() == "draft –, verify –, sampling –, other –"
+    assert times.foot() == "No step has been timed yet."
+    times.choose(0)
     times.grab()
 
 

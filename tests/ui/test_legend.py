@@ -167,3 +167,29 @@ def test_it_is_painted_in_the_palettes_colours(legend):
         for y in range(image.height())
     }
     assert {LIGHT.accepted, LIGHT.recovered, LIGHT.bonus} <= colours
+
+
+def tooltip_of(legend: Legend, style: Style) -> str:
+    (box,) = [box for box, entry in legend._boxes if entry.style is style]
+    return legend.tooltip_at(box.center())
+
+
+def test_accepted_tokens_are_told_with_what_was_tested(legend):
+    sources = [DraftSource.NGRAM_MOD, DraftSource.DRAFT_SIMPLE]
+    builder = TraceBuilder(run_config(sources=sources))
+    builder.step([" a", " b", " x"], 2, " c", copied_from=3, drafter=DraftSource.NGRAM_MOD)
+    builder.step([" d", " y", " z", " w"], 1, " e", drafter=DraftSource.DRAFT_SIMPLE)
+    legend.show_trace(builder.finish())
+    copied = f"2 of 3 tested draft tokens accepted, 67{THIN}%."
+    drafted = f"1 of 4 tested draft tokens accepted, 25{THIN}%."
+    assert tooltip_of(legend, Style.COPIED).endswith(copied)
+    assert tooltip_of(legend, Style.ACCEPTED).endswith(drafted)
+    assert tooltip_of(legend, Style.RECOVERED) == "The target’s correction"
+    assert copied in legend.accessibleDescription() and drafted in legend.accessibleDescription()
+
+
+def test_no_share_is_told_where_the_source_of_a_token_is_not_known(legend):
+    builder = TraceBuilder(run_config(sources=[DraftSource.NGRAM_MOD, DraftSource.DRAFT_SIMPLE]))
+    builder.step([" a", " b"], 2, " c", copied_from=3, drafter=DraftSource.DRAFT_SIMPLE)
+    legend.show_trace(builder.finish())
+    assert "tested" not in legend.accessibleDescription()

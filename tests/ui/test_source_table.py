@@ -21,7 +21,7 @@ MOD, MODEL = DraftSource.NGRAM_MOD, DraftSource.DRAFT_SIMPLE
 
 
 @pytest.fixture
-def table(qtbot):
+def table(qtbot, dressed):
     table = SourceTable()
     qtbot.addWidget(table)
     table.apply_palette(DARK)
@@ -46,14 +46,16 @@ def two_sources() -> TraceBuilder:
 def test_a_row_for_each_source_in_order_of_precedence(table):
     table.show_traces(None, two_sources().finish())
     assert [row.source for row in table.rows] == [MOD, MODEL]
-    assert cells(table, 0) == ["1", "5", f"2  67{THIN}%", f"20{THIN}µs"]
-    assert cells(table, 1) == ["0", "0", DASH, f"12{THIN}ms"]
+    assert cells(table, 0) == ["2", f"2 of 3  67{THIN}%", f"20{THIN}µs"]
+    assert cells(table, 1) == ["0", DASH, f"12{THIN}ms"]
+    table.resize(528, table.height())
+    assert cells(table, 0) == ["1", "2", f"2 of 3  67{THIN}%", f"20{THIN}µs"]
     assert table.height() == HEAD + 2 * ROW
 
 
 def test_a_source_that_was_never_asked_has_dashes(table):
     table.show_traces(None, TraceBuilder(run_config(sources=[MOD])).trace)
-    assert cells(table, 0) == ["0", "0", DASH, DASH]
+    assert cells(table, 0) == ["0", DASH, DASH]
     assert table.text() == "ngram-mod (token chain): never asked, 0 drafts"
 
 
@@ -62,10 +64,10 @@ def test_it_grows_with_the_run_and_takes_back_what_a_stop_text_cut(table):
     table.show_traces(None, builder.trace)
     builder.step([" a", " b"], 2, " c")
     table.refresh()
-    assert cells(table, 0)[2] == f"2  100{THIN}%"
+    assert cells(table, 0)[1] == f"2 of 2  100{THIN}%"
     builder.finish(n_committed=1)
     table.refresh(True)
-    assert cells(table, 0)[2] == f"1  50{THIN}%"
+    assert cells(table, 0)[1] == f"1 of 2  50{THIN}%"
 
 
 def test_a_baseline_drafts_nothing(table):
@@ -83,7 +85,8 @@ def test_it_fits_into_every_width(table, width):
     boxes = [box for _, box in table._boxes(0, ROW)]
     assert boxes[0].left() >= 0 and boxes[-1].right() == width
     assert all(a.right() < b.left() for a, b in pairwise(boxes))
-    assert table.columns == {200: LAYOUTS[2], 268: LAYOUTS[2]}.get(width, LAYOUTS[0])
+    wanted = {200: LAYOUTS[4], 268: LAYOUTS[3], 324: LAYOUTS[2], 528: LAYOUTS[0]}
+    assert table.columns == wanted[width]
     assert not table.grab().isNull()
 
 
@@ -92,8 +95,8 @@ def test_the_tooltip_has_the_words_and_the_line_of_llama_cpp(table):
     text = table.tooltip_at(QPoint(10, HEAD + 5))
     words, line = text.split("\n\n")
     assert words == (
-        "ngram-mod (token chain): asked 2 times, 1 draft, 1 too short, 2 of 3 tested tokens "
-        f"accepted (67{THIN}%), 20{THIN}µs per call"
+        "ngram-mod (token chain): asked 2 times, 1 draft, 1 too short (2 tokens dropped), 2 of 3 "
+        f"tested tokens accepted (67{THIN}%), 20{THIN}µs per call"
     )
     assert line == statistics_line(table.rows[0])
     assert table.tooltip_at(QPoint(10, 3)) == ""

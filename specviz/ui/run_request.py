@@ -5,7 +5,7 @@ Plain rules; knows neither widgets nor engines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,12 +52,22 @@ def why_not(config: RunConfig, slots: ModelSlots) -> str:
 
     With a script the slots are empty, and nothing in them stands in the way.
     """
-    target, sources = slots.target, config.speculation.sources
-    if target is not None and config.mode is RunMode.SPECULATIVE:
-        unfit = slots.verdict is not None and not slots.verdict.fits
-        if DraftSource.DRAFT_SIMPLE in sources and unfit:
-            return "This draft does not fit the target. N-grams or the baseline can run."
-        if DraftSource.DRAFT_MTP in sources and not target.nextn_layers:
-            return "This target brings no MTP blocks. Choose another way to draft."
+    if config.mode is RunMode.SPECULATIVE:
+        reason = cannot_draft(config.speculation.sources, slots)
+        if reason:
+            return reason
     found = problems(config)
     return found[0] if found else ""
+
+
+def cannot_draft(sources: Collection[DraftSource], slots: ModelSlots) -> str:
+    """Why what is in the slots cannot draft with these sources; empty when it can."""
+    target = slots.target
+    if target is None:
+        return ""
+    unfit = slots.verdict is not None and not slots.verdict.fits
+    if DraftSource.DRAFT_SIMPLE in sources and unfit:
+        return "This draft does not fit the target. N-grams or the baseline can run."
+    if DraftSource.DRAFT_MTP in sources and not target.nextn_layers:
+        return "This target brings no MTP blocks. Choose another way to draft."
+    return ""

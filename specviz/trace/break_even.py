@@ -14,10 +14,10 @@ depends on its width and is measured, and acceptance is counted for each positio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specviz.trace.costs import Costs, ended_itself
+from specviz.trace.costs import Costs
+from specviz.trace.draft_path import DraftPath, longest_of, path_of, walk
 from specviz.trace.metrics import ratio
 from specviz.trace.trace import Trace
 
@@ -33,14 +33,14 @@ class DraftShape:
     """How far drafts go and how far they are right, as shares of all steps.
 
     `proposed[i]`: steps whose draft had more than i tokens. `accepted[i]`: steps that accepted
-    more than i. `ended[i]`: steps whose draft model ended the draft itself behind i tokens, having
-    found the next one too improbable.
+    more than i. `longest`: the longest draft that the settings allowed.
     """
 
     n_steps: int
     proposed: tuple[float, ...]
     accepted: tuple[float, ...]
-    ended: tuple[float, ...] = ()
+    longest: int
+    path: DraftPath
 
     @property
     def mean_draft_length(self) -> float | None:
@@ -57,8 +57,10 @@ class DraftShape:
 class Prediction:
     """What a draft length of `n_draft` at most comes to.
 
-    `acceptance` is accepted ÷ tested. `step_cost` is in target steps. `extrapolated`: it goes
-    beyond the positions or widths that were measured.
+    `acceptance` is accepted ÷ tested, `tested_per_step` takes in steps without a draft.
+    `step_cost` is in target steps. `extrapolated`: it goes beyond the positions or widths that
+    were measured. `guessed_checks`: share of its steps whose check has a width that was never met,
+    so that its cost is read off its neighbours'.
     """
 
     n_draft: int
@@ -67,6 +69,8 @@ class Prediction:
     step_cost: float
     speedup: float
     extrapolated: bool = False
+    tested_per_step: float = 0.0
+    guessed_checks: float = 0.0
 
 
 def shape_of(speculative: Trace) -> DraftShape | None:
@@ -74,14 +78,12 @@ def shape_of(speculative: Trace) -> DraftShape | None:
     counts, n_steps = speculative.counts, len(speculative.steps)
     if not n_steps:
         return None
-    ended = [0] * (len(counts.tested_by_position) + 1)
-    for index, step in enumerate(speculative.steps):
-        ended[len(step.draft)] += ended_itself(speculative, index)
     return DraftShape(
         n_steps=n_steps,
         proposed=tuple(n / n_steps for n in counts.tested_by_position),
         accepted=tuple(n / n_steps for n in counts.accepted_by_position),
-        ended=tuple(n / n_steps for n in ended),
+        longest=longest_of(speculative),
+        path=path_of(speculative),
     )
 
 
@@ -112,36 +114,38 @@ def speedup_at(costs: Costs, n_draft: float, acceptance: float) -> float | None:
 def predict(costs: Costs, shape: DraftShape, n_draft: int) -> Prediction | None:
     """What the run of this shape would have come to with `n_draft` draft tokens at most.
 
-    The recorded drafts are cut to `n_draft` tokens. Of each step, the target's own token and the
-    accepted ones that are left make the tokens, and draft, check and the rest the cost; a step
-    without a draft costs one target step and the search for a draft. The speed-up is the mean of
-    the former ÷ the mean of the latter.
+    Its text is gone through again with drafts of that length (see draft_path.py). The speed-up is
+    the tokens ÷ the sum of C(k) over the steps that this takes; a step without a draft costs one
+    target step and the search for a draft.
 
-    Beyond the recorded length drafts go on, and are right, at the rate at which they did from one
-    position to the next. None where nothing was drafted, or the costs do not tell.
+    Cutting the recorded drafts would not do: where a draft is right for long, shorter drafts make
+    more steps of the same text, so that right drafts weigh more. None where nothing was drafted,
+    or the costs do not tell.
     """
     if n_draft < 1 or not shape.proposed or not shape.proposed[0]:
         return None
-    n_known = len(shape.proposed)
-    proposed = _continued(shape.proposed, n_draft)
-    accepted = [
-        min(pair) for pair in zip(_continued(shape.accepted, n_draft), proposed, strict=True)
-    ]
-    cost = _mean_cost(costs, shape, proposed)
-    if cost is None:
+    found = walk(shape.path, n_draft)
+    n_steps, met = found.n_steps, {each.n_rows for each in costs.checks}
+    total = guessed = 0.0
+    for (n, ended), steps in found.steps.items():
+        cost = _cost(costs, n, n + ended) if n else _cost_without_draft(costs)
+        if cost is None:
+            return None
+        total += steps * cost
+        guessed += steps * (n + 1 not in met)
+    speedup, mean_cost = ratio(found.n_tokens, total), ratio(total, n_steps)
+    if speedup is None or mean_cost is None:
         return None
-    tokens = 1 + sum(accepted)
-    speedup = ratio(tokens, cost)
-    if speedup is None:
-        return None
-    widest = costs.checks[-1].n_rows if costs.checks else 0
+    widest = max(n + 1 for n, _ in found.steps)
     return Prediction(
         n_draft=n_draft,
-        acceptance=ratio(sum(accepted), sum(proposed)),
-        tokens_per_step=tokens,
-        step_cost=cost,
+        acceptance=ratio(found.n_accepted, found.n_tested),
+        tokens_per_step=found.n_tokens / n_steps,
+        step_cost=mean_cost,
         speedup=speedup,
-        extrapolated=n_draft > n_known or n_draft + 1 > widest,
+        extrapolated=n_draft > shape.longest or widest > max(met, default=0),
+        tested_per_step=found.n_tested / n_steps,
+        guessed_checks=guessed / n_steps,
     )
 
 
@@ -165,31 +169,5 @@ def _cost(costs: Costs, n_draft: float, n_evaluated: float) -> float | None:
     return ratio(seconds, costs.step_seconds)
 
 
-def _mean_cost(costs: Costs, shape: DraftShape, proposed: Sequence[float]) -> float | None:
-    """Target steps of a step on average, steps without a draft included."""
-    idle = ratio(costs.step_seconds + costs.idle_seconds, costs.step_seconds)
-    if idle is None:
-        return None
-    mean = (1 - proposed[0]) * idle
-    for n, (share, longer) in enumerate(zip(proposed, [*proposed[1:], 0.0], strict=True), start=1):
-        exactly = share - longer
-        stops = shape.ended[n] if n < len(shape.ended) else 0.0
-        stops = min(stops, exactly) if n < len(proposed) else 0.0
-        for part, n_evaluated in ((exactly - stops, n), (stops, n + 1)):
-            if part > 0:
-                cost = _cost(costs, n, n_evaluated)
-                if cost is None:
-                    return None
-                mean += part * cost
-    return mean
-
-
-def _continued(shares: Sequence[float], n: int) -> list[float]:
-    """The first `n`, going on beyond the known ones at their pooled rate of continuing."""
-    rate = ratio(sum(shares[1:]), sum(shares[:-1]))
-    if rate is None:
-        rate = shares[0]
-    found = list(shares[:n])
-    while len(found) < n:
-        found.append(found[-1] * min(rate, 1.0))
-    return found
+def _cost_without_draft(costs: Costs) -> float | None:
+    return ratio(costs.step_seconds + costs.idle_seconds, costs.step_seconds)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
+from specviz.trace.draft_path import ended_by_themselves
 from specviz.trace.events import StepVerified
 from specviz.trace.metrics import ratio
-from specviz.trace.sources import MODEL_SOURCES
 from specviz.trace.trace import Trace
 
 FEWEST_SAMPLES = 3
@@ -38,8 +38,8 @@ class CheckCost:
 class DraftCost:
     """Drafting `n_tokens` tokens at once; `seconds` is what `n_samples` drafts typically took.
 
-    A draft that a model ended at an improbable token did the work of one token more, and counts
-    as such.
+    A draft that ended by itself, at a token too improbable, did the work of one token more and
+    counts as such.
     """
 
     n_tokens: int
@@ -108,10 +108,11 @@ def costs_of(baseline: Trace, speculative: Trace | None) -> Costs | None:
     steps = speculative.steps if speculative else []
     with_draft = [step for step in steps if step.draft]
     without = [step for step in steps if not step.draft]
-    for index, step in enumerate(steps):
+    endings = ended_by_themselves(speculative) if speculative else []
+    for step, ended in zip(steps, endings, strict=True):
         checks[len(step.draft) + 1].append(step.verify_seconds)
-        if step.draft and speculative:
-            drafts[n_evaluated(speculative, index)].append(step.draft_seconds)
+        if step.draft:
+            drafts[len(step.draft) + ended].append(step.draft_seconds)
     return Costs(
         step_seconds=_typical(_whole(step) for step in baseline.steps),
         checks=tuple(
@@ -126,26 +127,6 @@ def costs_of(baseline: Trace, speculative: Trace | None) -> Costs | None:
         restore_seconds=_typical(step.restore_seconds for step in with_draft),
         idle_seconds=_typical(step.draft_seconds + step.restore_seconds for step in without),
     )
-
-
-def n_evaluated(trace: Trace, index: int) -> int:
-    """Draft tokens whose work step `index` paid for.
-
-    One more than it has where a model looked at a further token and found it too improbable.
-    """
-    return len(trace.steps[index].draft) + ended_itself(trace, index)
-
-
-def ended_itself(trace: Trace, index: int) -> bool:
-    """Whether the draft of step `index` ended before any limit, at a token below `p_min`."""
-    step, started = trace.steps[index], trace.started
-    if not step.draft or started is None or step.drafter not in MODEL_SOURCES:
-        return False
-    config = started.config
-    limit = config.speculation.n_max
-    if config.max_tokens >= 0:
-        limit = min(limit, config.max_tokens - trace.first_token_of_step[index] - 1)
-    return config.speculation.p_min > 0 and len(step.draft) < limit
 
 
 def with_measured(

@@ -12,6 +12,7 @@ from specviz.errors import EngineDied, ExitCode, SpecvizError
 
 COMMANDS = {
     "run": "run a prompt as baseline and speculatively, and compare",
+    "sweep": "try drafting settings over several prompts, and say which help",
     "inspect": "say what a model file is, and whether a draft fits",
     "export": "write stored traces as CSV or JSON",
     "devices": "list what this build of the engine can use",

@@ -1,4 +1,4 @@
-"""The drafting options of `specviz run`, by llama.cpp's names, and the settings they come to.
+"""The drafting options of `run` and `sweep`, by llama.cpp's names, and the settings they come to.
 
 Names that llama.cpp has given up are accepted where the chosen drafting methods make clear what is
 meant; each leaves a note naming today's.
@@ -7,7 +7,7 @@ meant; each leaves a note naming today's.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,29 @@ from specviz.trace.presets import LLAMA_CPP, NGRAM_PRESETS
 from specviz.trace.sources import MODEL_SOURCES, NGRAM_SOURCES
 
 NO_DRAFTING = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """How the values of options are read that can be varied.
+
+    `word` makes a reader of some words; `suffix` marks a metavar; `about_methods` says what it
+    means to give methods several times.
+    """
+
+    whole_number: Callable[[str], Any]
+    number: Callable[[str], Any]
+    word: Callable[..., Callable[[str], Any]]
+    suffix: str = ""
+    about_methods: str = ""
+
+    def metavar(self, name: str) -> str:
+        """What stands for the value in the help."""
+        return name + self.suffix
+
+
+ONE_VALUE = Kinds(whole_number, number, one_of)
+"""One value for each option, as `specviz run` takes them."""
 
 HEADS = {
     "draft-eagle3": "an EAGLE-3 head, a small network that reads the target's inner layers",
@@ -142,8 +165,11 @@ METHODS = {
 
 
 # Parsing -----------------------------------------------------------------------------------------
-def add_drafting(parser: ArgumentParser) -> None:
-    """Add the options that say how draft tokens come about."""
+def add_drafting(parser: ArgumentParser, kinds: Kinds = ONE_VALUE) -> None:
+    """Add the options that say how draft tokens come about.
+
+    `kinds`: how values are read; a sweep takes lists of them.
+    """
     parser.set_defaults(notes=[], old_names={})
     group = parser.add_argument_group("drafting", _described(METHODS))
     group.add_argument(
@@ -151,13 +177,14 @@ def add_drafting(parser: ArgumentParser) -> None:
         action="append",
         metavar="LIST",
         help="drafting methods, separated by commas, in any order: several are asked in turn until "
-        "one drafts (default: draft-simple with a draft model, else ngram-mod)",
+        f"one drafts{kinds.about_methods} (default: draft-simple with a draft model, else "
+        "ngram-mod)",
     )
     sizes = group.add_mutually_exclusive_group()
     sizes.add_argument(
         "--spec-preset",
-        type=one_of(*(preset.key for preset in NGRAM_PRESETS)),
-        metavar="NAME",
+        type=kinds.word(*(preset.key for preset in NGRAM_PRESETS)),
+        metavar=kinds.metavar("NAME"),
         help=f"sizes for all n-gram methods, {_listed(preset.key for preset in NGRAM_PRESETS)}; "
         f"single options override it (default: {NGRAM_PRESETS[0].key})",
     )
@@ -170,17 +197,17 @@ def add_drafting(parser: ArgumentParser) -> None:
     )
     group = parser.add_argument_group("drafting with a model (draft-simple, draft-mtp)")
     for option in MODEL_OPTIONS:
-        _add(group, option)
+        _add(group, option, kinds)
     group = parser.add_argument_group("drafting from n-grams of the text so far (ngram-...)")
     for option in NGRAM_OPTIONS:
-        _add(group, option)
+        _add(group, option, kinds)
     for names, text in CACHE_FILES:
         group.add_argument(*names, type=Path, metavar="FILE", help=f"ngram-cache: file with {text}")
     for name in OLD_NAMES:
         group.add_argument(
             name,
             action=_OldName,
-            type=whole_number,
+            type=kinds.whole_number,
             default=argparse.SUPPRESS,
             help=argparse.SUPPRESS,
         )
@@ -196,15 +223,15 @@ def _listed(words: Iterable[str]) -> str:
     return f"{', '.join(most)} or {last}"
 
 
-def _add(group: argparse._ArgumentGroup, option: Option) -> None:
+def _add(group: argparse._ArgumentGroup, option: Option, kinds: Kinds) -> None:
     is_share = isinstance(option.default, float)
     aliases = ("--draft-p-min",) if is_share else ()
     group.add_argument(
         option.name,
         *aliases,
         dest=option.dest,
-        type=number if is_share else whole_number,
-        metavar="P" if is_share else "N",
+        type=kinds.number if is_share else kinds.whole_number,
+        metavar=kinds.metavar("P" if is_share else "N"),
         help=f"{option.help} (default {option.default:g})",
     )
 
@@ -320,12 +347,14 @@ def speculation_config(
         value = getattr(values, option.dest)
         if value is not None:
             config = _with(config, option.setting, value)
-    return replace(
-        config,
-        ngram_cache=NgramCacheConfig(
-            static_path=_text(values.lookup_cache_static),
-            dynamic_path=_text(values.lookup_cache_dynamic),
-        ),
+    return replace(config, ngram_cache=cache_files(values))
+
+
+def cache_files(values: argparse.Namespace) -> NgramCacheConfig:
+    """The files that ngram-cache is to use."""
+    return NgramCacheConfig(
+        static_path=_text(values.lookup_cache_static),
+        dynamic_path=_text(values.lookup_cache_dynamic),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -26,6 +26,8 @@ from specviz.trace.trace import Trace
 from specviz.worker.client import ERRORS, Message
 from specviz.worker.protocol import Loading, Prefilling, SafeMode
 from specviz.worker.session import EngineSession
+
+CONVERTED_ONCE = "The demo model is converted to Q8_0 once; that takes some seconds."
 
 
 class Watcher(Protocol):
@@ -59,7 +61,7 @@ class Measurement:
 
     async def measure(self) -> None:
         """Carry the request out. Raises SpecvizError; the traces so far stay."""
-        with self._interruptible():
+        with interruptible(self._session, self._interrupt):
             try:
                 self._watcher.status("Starting the engine")
                 await self._session.start()
@@ -71,6 +73,10 @@ class Measurement:
                     raise
             finally:
                 await self._session.close()
+
+    def _interrupt(self) -> None:
+        self.interrupted = True
+        self._session.cancel()
 
     def comparison(self) -> Comparison | None:
         """The runs that belong together, compared; None without a pair."""
@@ -118,52 +124,68 @@ class Measurement:
 
     async def _prepare(self, demo: DemoPair) -> None:
         if not demo.prepared:
-            self._watcher.note("The demo model is converted to Q8_0 once; that takes some seconds.")
-            async with closing(self._session.requantise(demo.source, demo.target)) as messages:
-                async for message in messages:
-                    self._notice(message)
+            self._watcher.note(CONVERTED_ONCE)
+            await convert(demo, self._session, self._notice)
         if not self.interrupted:
             config = self._request.configs[-1]
             draft = demo.draft if config.load.draft is not None else None
             check_files(demo.target, draft, config.speculation.sources)
 
     def _notice(self, message: Message) -> None:
-        match message:
-            case Loading():
-                name = Path(message.path).name
-                self._watcher.status(f"Loading {name}: {message.fraction:.0%}")
-            case Prefilling():
-                self._watcher.status(
-                    f"Reading the prompt ({message.role.value}): "
-                    f"{message.n_done} of {message.n_total} tokens"
-                )
-            case SafeMode():
-                self._watcher.note(message.message)
+        if isinstance(message, SafeMode):
+            self._watcher.note(message.message)
+        elif words := activity(message):
+            self._watcher.status(words)
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Ctrl+C stops the run; the second one ends the engine and with it everything."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
 
-        def interrupt() -> None:
-            if not self.interrupted:
-                self.interrupted = True
-                self._session.cancel()
-                return
-            if self._session.pid is not None:
-                with suppress(OSError):
-                    os.kill(self._session.pid, signal.SIGTERM)
-            task.cancel()
+async def convert(
+    demo: DemoPair, session: EngineSession, on_message: Callable[[Message], None]
+) -> None:
+    """Make the demo pair's target from the file it comes in."""
+    async with closing(session.requantise(demo.source, demo.target)) as messages:
+        async for message in messages:
+            on_message(message)
 
-        def on_signal(number: int, frame: FrameType | None) -> None:
-            loop.call_soon_threadsafe(interrupt)
 
-        before = signal.signal(signal.SIGINT, on_signal)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+def activity(message: Message) -> str:
+    """What a notice says is going on, in words; empty where it is no activity."""
+    match message:
+        case Loading():
+            return f"Loading {Path(message.path).name}: {message.fraction:.0%}"
+        case Prefilling():
+            return (
+                f"Reading the prompt ({message.role.value}): "
+                f"{message.n_done} of {message.n_total} tokens"
+            )
+    return ""
+
+
+@contextmanager
+def interruptible(session: EngineSession, on_interrupt: Callable[[], None]) -> Iterator[None]:
+    """Ctrl+C calls `on_interrupt`; the second one ends the engine and with it everything."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            on_interrupt()
+            return
+        if session.pid is not None:
+            with suppress(OSError):
+                os.kill(session.pid, signal.SIGTERM)
+        task.cancel()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(interrupt)
+
+    before = signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def closing(

@@ -1,4 +1,7 @@
-"""The options of `specviz run`, by llama.cpp's names, and the configuration they come to."""
+"""The options of `specviz run`, by llama.cpp's names, and the configuration they come to.
+
+`specviz sweep` takes most of them too.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,12 @@ from specviz.cli.arguments import (
     seed,
     whole_number,
 )
-from specviz.cli.drafting_options import add_drafting, speculation_config
+from specviz.cli.drafting_options import (
+    ONE_VALUE,
+    Kinds,
+    add_drafting,
+    speculation_config,
+)
 from specviz.trace.config import (
     KV_TYPES,
     DraftSource,
@@ -43,16 +51,17 @@ def run_parser() -> ArgumentParser:
             "\nbe read, 5 the engine died, 130 interrupted"
         ),
     )
-    _add_models(parser)
+    add_models(parser)
     _add_prompt(parser)
     add_drafting(parser)
-    _add_sampling(parser)
-    _add_runtime(parser)
+    add_sampling(parser)
+    add_runtime(parser)
     _add_output(parser)
     return parser
 
 
-def _add_models(parser: ArgumentParser) -> None:
+def add_models(parser: ArgumentParser) -> None:
+    """Add the options that name the models, or a script in their place."""
     group = parser.add_argument_group("models")
     group.add_argument("-m", "--model", type=Path, metavar="TARGET", help="target model file")
     group.add_argument(
@@ -77,6 +86,11 @@ def _add_prompt(parser: ArgumentParser) -> None:
     source = group.add_mutually_exclusive_group()
     source.add_argument("-p", "--prompt", metavar="TEXT", help="the prompt; else from -f or a pipe")
     source.add_argument("-f", "--file", type=Path, metavar="FILE", help="file with the prompt")
+    add_answer(group, 512)
+
+
+def add_answer(group: argparse._ArgumentGroup, predict: int) -> None:
+    """Add the options that shape the answer; it has `predict` tokens at most by default."""
     group.add_argument("-sys", "--system-prompt", metavar="TEXT", help="instructions before it")
     group.add_argument("--raw", action="store_true", help="no chat template")
     group.add_argument(
@@ -92,9 +106,9 @@ def _add_prompt(parser: ArgumentParser) -> None:
         "--n-predict",
         dest="predict",
         type=whole_number,
-        default=512,
+        default=predict,
         metavar="N",
-        help="tokens at most; below 0: until the context is full (default 512)",
+        help=f"tokens at most; below 0: until the context is full (default {predict})",
     )
     group.add_argument(
         "--stop",
@@ -105,7 +119,8 @@ def _add_prompt(parser: ArgumentParser) -> None:
     )
 
 
-def _add_sampling(parser: ArgumentParser) -> None:
+def add_sampling(parser: ArgumentParser) -> None:
+    """Add the options of the target's sampler."""
     default = SamplingConfig()
     group = parser.add_argument_group("sampling (the target's)")
     for names, kind, value, text in (
@@ -127,7 +142,8 @@ def _add_sampling(parser: ArgumentParser) -> None:
     )
 
 
-def _add_runtime(parser: ArgumentParser) -> None:
+def add_runtime(parser: ArgumentParser, kinds: Kinds = ONE_VALUE) -> None:
+    """Add the options that say how models are held; `kinds` reads those of the draft's cache."""
     group = parser.add_argument_group("runtime")
     group.add_argument(
         "-c",
@@ -170,9 +186,9 @@ def _add_runtime(parser: ArgumentParser) -> None:
         group.add_argument(
             *names,
             dest=f"{whose}_type_{letter}",
-            type=one_of(*KV_TYPES),
+            type=one_of(*KV_TYPES) if whose == "target" else kinds.word(*KV_TYPES),
             default="f16",
-            metavar="TYPE",
+            metavar="TYPE" if whose == "target" else kinds.metavar("TYPE"),
             help=f"type of the {whose}'s {letter.upper()} cache (default f16)",
         )
     group.add_argument(

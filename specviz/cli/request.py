@@ -54,26 +54,20 @@ def read_request(argv: Sequence[str], note: Note) -> Request:
     Raises SettingError, FileError or PairError.
     """
     values = options.run_parser().parse_args(argv)
-    if values.repeat < 1:
-        raise SettingError(
-            f"{values.repeat} repeats leave nothing to do.", "--repeat takes 1 or more."
-        )
-    if values.draft is not None and values.model is None and values.engine is None:
-        raise SettingError("A draft model needs a target.", "Give one with -m.")
-    is_demo = values.model is None and values.engine is None
+    is_demo = check_models(values)
     has_draft = values.draft is not None or values.engine is not None or is_demo
     sources = drafting_options.drafting_methods(values, has_draft)
     drafting_options.take_old_names(values, sources)
     for sentence in (*values.notes, *drafting_options.unused_options(values, sources)):
         note(sentence)
-    demo = _demo_pair() if is_demo else None
-    target, draft = _paths(values, demo, sources)
+    demo = demo_pair() if is_demo else None
+    target, draft = model_paths(values, demo, sources)
     turns = options.messages(values.system_prompt, _prompt(values))
     configs = _configs(values, sources, turns, target, draft)
     _check(configs)
     _check_outputs(values)
     if DraftSource.NGRAM_CACHE in sources:
-        _check_caches(values)
+        check_caches(values)
     if demo is not None:
         # the target may still have to be made; what it is made from has the same blocks
         check_mtp(inspect_model(demo.source), sources)
@@ -89,6 +83,17 @@ def read_request(argv: Sequence[str], note: Note) -> Request:
         json=values.json,
         quiet=values.quiet,
     )
+
+
+def check_models(values: argparse.Namespace) -> bool:
+    """Whether the demo pair is to be used. Raises SettingError for what cannot be meant."""
+    if values.repeat < 1:
+        raise SettingError(
+            f"{values.repeat} repeats leave nothing to do.", "--repeat takes 1 or more."
+        )
+    if values.draft is not None and values.model is None and values.engine is None:
+        raise SettingError("A draft model needs a target.", "Give one with -m.")
+    return values.model is None and values.engine is None
 
 
 def check_files(
@@ -129,7 +134,8 @@ def _sentence(words: str) -> str:
     return f"{words.rstrip('.')}." if words else ""
 
 
-def _demo_pair() -> DemoPair:
+def demo_pair() -> DemoPair:
+    """The demo pair. Raises SettingError where it is not installed."""
     pair = find_demo_pair()
     if pair is None:
         raise SettingError(
@@ -139,7 +145,7 @@ def _demo_pair() -> DemoPair:
     return pair
 
 
-def _paths(
+def model_paths(
     values: argparse.Namespace, demo: DemoPair | None, sources: Collection[DraftSource]
 ) -> tuple[Path, Path | None]:
     """Target and draft; a draft that no method uses is not loaded."""
@@ -208,7 +214,7 @@ def _check(configs: Sequence[RunConfig]) -> None:
         raise SettingError(found[0], " ".join(found[1:]))
 
 
-def _check_caches(values: argparse.Namespace) -> None:
+def check_caches(values: argparse.Namespace) -> None:
     """Find out before weights are read that counts of n-grams could not be."""
     for path in (values.lookup_cache_static, values.lookup_cache_dynamic):
         if path is None:

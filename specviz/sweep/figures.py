@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median, median_low
 
 from specviz.trace import metrics
-from specviz.trace.comparison import Verdict, compare_repeated
+from specviz.trace.comparison import Comparison, Verdict, compare_repeated
 from specviz.trace.lossless import Divergence
 from specviz.trace.trace import Trace
 
@@ -84,7 +84,7 @@ def prompt_result(
     ]
     typical = _of_median_speed(done)
     counts = typical.counts
-    compared = compare_repeated(*zip(*pairs, strict=True)) if pairs else None
+    compared = _compared(pairs) if pairs else None
     unpaired = None if baselines is None else Verdict.NOT_MEASURED
     return PromptResult(
         prompt=prompt,
@@ -109,6 +109,10 @@ def prompt_result(
         reasons=compared.reasons if compared else (),
         error=error,
     )
+
+
+def _compared(pairs: Sequence[tuple[Trace, Trace]]) -> Comparison:
+    return compare_repeated([base for base, _ in pairs], [run for _, run in pairs])
 
 
 def _median_speed(runs: Sequence[Trace]) -> float | None:

@@ -134,6 +134,11 @@ class SweepResults:
         """The best of the settings that help on any prompt; None where none does."""
         return next((row for row in self.rows() if row.is_best), None)
 
+    def leading(self) -> SweepRow | None:
+        """The best setting, or where none helps the one that comes closest to the baseline."""
+        rows = self.rows()
+        return next((row for row in rows if row.is_best), None) or closest_of(rows)
+
     @property
     def complete(self) -> bool:
         """Whether all runs of the plan were made, failed ones included."""
@@ -247,11 +252,15 @@ def sentence_of(rows: Sequence[SweepRow]) -> str:
     return f"Best is {best.label}: {_where_it_helps(best)}{_range(best)}.{_but(best)}"
 
 
-def _none_helps(rows: Sequence[SweepRow]) -> str:
+def closest_of(rows: Sequence[SweepRow]) -> SweepRow | None:
+    """The row with the highest geometric mean of speed-ups, whether it helps or not."""
     rank = _ranking(rows)
-    closest = max(
-        (row for row in rows if row.index in rank), key=lambda row: rank[row.index], default=None
-    )
+    ranked = [row for row in rows if row.index in rank]
+    return max(ranked, key=lambda row: rank[row.index], default=None)
+
+
+def _none_helps(rows: Sequence[SweepRow]) -> str:
+    closest = closest_of(rows)
     if closest is None:
         return "No speed-up could be measured."
     n_prompts = max(row.n_prompts for row in rows)

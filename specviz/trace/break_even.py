@@ -165,7 +165,8 @@ def _cost(costs: Costs, n_draft: float, n_evaluated: float) -> float | None:
     draft, check = costs.draft_seconds(n_evaluated), costs.check_seconds(n_draft + 1)
     if draft is None or check is None:
         return None
-    seconds = draft + check + costs.extra_seconds + costs.restore_seconds
+    extra = costs.extra_seconds + n_draft * costs.extra_seconds_per_token
+    seconds = draft + check + extra + costs.restore_seconds
     return ratio(seconds, costs.step_seconds)
 
 

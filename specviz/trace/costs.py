@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, median
 
 from specviz.trace.draft_path import ended_by_themselves
 from specviz.trace.events import StepVerified
@@ -26,7 +26,7 @@ FEWEST_SAMPLES = 3
 class CheckCost:
     """One target pass over `n_rows` rows: the pending token and `n_rows` - 1 draft tokens.
 
-    `seconds` is what `n_samples` passes typically took.
+    `seconds` is the median of `n_samples` passes.
     """
 
     n_rows: int
@@ -36,7 +36,7 @@ class CheckCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftCost:
-    """Drafting `n_tokens` tokens at once; `seconds` is what `n_samples` drafts typically took.
+    """Drafting `n_tokens` tokens at once; `seconds` is the median of `n_samples` drafts.
 
     A draft that ended by itself, at a token too improbable, did the work of one token more and
     counts as such.
@@ -53,14 +53,16 @@ class Costs:
 
     `step_seconds`: one whole step of the target alone. `checks` and `drafts` are ascending, one
     entry for each width or length that was met. `extra_seconds`: what a step with a draft takes
-    beside pass and draft (sampling, bookkeeping). `restore_seconds`: saving and restoring of such
-    a step. `idle_seconds`: what a step without a draft spent on looking for one.
+    beside pass and draft (sampling, bookkeeping), and `extra_seconds_per_token` more for each of
+    its draft tokens. `restore_seconds`: saving and restoring of such a step. `idle_seconds`: what
+    a step without a draft spent on looking for one.
     """
 
     step_seconds: float
     checks: tuple[CheckCost, ...]
     drafts: tuple[DraftCost, ...] = ()
     extra_seconds: float = 0.0
+    extra_seconds_per_token: float = 0.0
     restore_seconds: float = 0.0
     idle_seconds: float = 0.0
 
@@ -113,19 +115,21 @@ def costs_of(baseline: Trace, speculative: Trace | None) -> Costs | None:
         checks[len(step.draft) + 1].append(step.verify_seconds)
         if step.draft:
             drafts[len(step.draft) + ended].append(step.draft_seconds)
+    extra, per_token = _extra(baseline.steps, with_draft)
     return Costs(
-        step_seconds=_typical(_whole(step) for step in baseline.steps),
+        step_seconds=_median(_whole(step) for step in baseline.steps),
         checks=tuple(
-            CheckCost(n_rows=width, seconds=_typical(seconds), n_samples=len(seconds))
+            CheckCost(n_rows=width, seconds=_median(seconds), n_samples=len(seconds))
             for width, seconds in _well_sampled(checks)
         ),
         drafts=tuple(
-            DraftCost(n_tokens=length, seconds=_typical(seconds), n_samples=len(seconds))
+            DraftCost(n_tokens=length, seconds=_median(seconds), n_samples=len(seconds))
             for length, seconds in _well_sampled(drafts)
         ),
-        extra_seconds=_typical(step.sample_seconds + step.other_seconds for step in with_draft),
-        restore_seconds=_typical(step.restore_seconds for step in with_draft),
-        idle_seconds=_typical(step.draft_seconds + step.restore_seconds for step in without),
+        extra_seconds=extra,
+        extra_seconds_per_token=per_token,
+        restore_seconds=_mean(step.restore_seconds for step in with_draft),
+        idle_seconds=_mean(step.draft_seconds + step.restore_seconds for step in without),
     )
 
 
@@ -172,6 +176,22 @@ def _whole(step: StepVerified) -> float:
     )
 
 
+def _extra(
+    alone: Sequence[StepVerified], with_draft: Sequence[StepVerified]
+) -> tuple[float, float]:
+    """Sampling and bookkeeping of a step with a draft: without its tokens, and for each of them.
+
+    The line through the target's own steps and the mean of those with a draft.
+    """
+    own = _mean(step.sample_seconds + step.other_seconds for step in alone)
+    mean = _mean(step.sample_seconds + step.other_seconds for step in with_draft)
+    if not with_draft:
+        return own, 0.0
+    n_draft = fmean(len(step.draft) for step in with_draft)
+    per_token = max(ratio(mean - own, n_draft) or 0.0, 0.0)
+    return max(mean - per_token * n_draft, 0.0), per_token
+
+
 def _by(key: int, values: Iterable[float]) -> dict[int, list[float]]:
     return defaultdict(list, {key: list(values)})
 
@@ -182,10 +202,31 @@ def _well_sampled(groups: Mapping[int, list[float]]) -> list[tuple[int, list[flo
     return sorted((often if len(often) > 1 else groups).items())
 
 
-def _typical(values: Iterable[float]) -> float:
-    """The mean, because decode seconds are a sum; 0 of nothing."""
-    finite = [value for value in values if math.isfinite(value) and value >= 0]
-    return fmean(finite) if finite else 0.0
+def _median(values: Iterable[float]) -> float:
+    """0 of nothing.
+
+    Decode seconds are a sum, so a mean would be closer to them on a machine that does nothing
+    else. But a pass that was held up once can take as long as a hundred others, and what the next
+    run will take is told by the usual pass.
+    """
+    finite = _durations(values)
+    return median(finite) if finite else 0.0
+
+
+def _mean(values: Iterable[float]) -> float:
+    """For what happens in some steps only, where a median says nothing; 0 of nothing.
+
+    Leaves out the few that took far longer than nearly all others.
+    """
+    finite = _durations(values)
+    if not finite:
+        return 0.0
+    nearly_all = finite[math.ceil(0.95 * len(finite)) - 1]
+    return fmean(value for value in finite if value <= 3 * nearly_all)
+
+
+def _durations(values: Iterable[float]) -> list[float]:
+    return sorted(value for value in values if math.isfinite(value) and value >= 0)
 
 
 def _at(points: Sequence[tuple[int, float, int]], x: float) -> float | None:

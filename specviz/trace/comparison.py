@@ -6,6 +6,7 @@ from measured terms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,10 +14,24 @@ from statistics import median
 
 from specviz.trace import metrics
 from specviz.trace.config import RunConfig, RunMode, SamplingConfig, SpeculationConfig
-from specviz.trace.lossless import NEAR_TIE_LOGITS as NEAR_TIE_LOGITS
-from specviz.trace.lossless import Divergence
+from specviz.trace.events import StopReason
+from specviz.trace.fork import (
+    Fork,
+    first_divergence,
+    fork_of,
+    is_drawn,
+    margin_at,
+    recheck_finding,
+)
+from specviz.trace.lossless import NEAR_TIE_LOGITS, Divergence, LosslessCheck
 from specviz.trace.reasons import explain, never_ran
 from specviz.trace.trace import Trace
+
+__all__ = [
+    "LONGEST_PERIOD", "LOOPING_TOKENS", "NEAR_TIE_LOGITS", "NOISE", "SHORTEST_MEASURED",
+    "Comparison", "Verdict", "compare", "compare_repeated", "first_divergence", "margin_at",
+    "pair_with_fork", "repeating_period", "same_task", "task_of",
+]  # fmt: skip
 
 NOISE = 0.05
 """Speed-ups within this distance of 1 are no real gain: single runs on a desktop machine spread
@@ -46,7 +61,9 @@ class Comparison:
 
     `n_compared` tokens were compared; `margin` is the baseline's margin at the fork, in logits.
     `divergence` is None where the outputs agree, and at a temperature above 0, where a margin
-    explains nothing. `speedup_spread` holds the lowest and highest of repeated pairs.
+    explains nothing. `speedup_spread` holds the lowest and highest of `n_repeats` pairs, None for
+    a single one. `check` is what evaluating the run anew has shown, where that was done; it
+    decides then what explains a fork.
     """
 
     verdict: Verdict
@@ -58,15 +75,9 @@ class Comparison:
     margin: float | None
     reasons: tuple[str, ...]
     speedup_spread: tuple[float, float] | None = None
-
-
-def first_divergence(baseline: Trace, speculative: Trace) -> int | None:
-    """Position of the first differing token; a missing token differs. None when all are equal."""
-    ours, theirs = speculative.tokens, baseline.tokens
-    for position, (a, b) in enumerate(zip(ours, theirs, strict=False)):
-        if a.token_id != b.token_id:
-            return position
-    return None if len(ours) == len(theirs) else min(len(ours), len(theirs))
+    n_repeats: int = 1
+    fork: Fork | None = None
+    check: LosslessCheck | None = None
 
 
 def repeating_period(token_ids: list[int]) -> int | None:
@@ -83,23 +94,31 @@ def repeating_period(token_ids: list[int]) -> int | None:
     return None
 
 
-def compare(baseline: Trace, speculative: Trace) -> Comparison:
+def compare(baseline: Trace, speculative: Trace, check: LosslessCheck | None = None) -> Comparison:
     """Hold a finished speculative run against its baseline."""
-    return compare_repeated([baseline], [speculative])
+    return compare_repeated([baseline], [speculative], check)
 
 
-def compare_repeated(baselines: Sequence[Trace], speculatives: Sequence[Trace]) -> Comparison:
+def compare_repeated(
+    baselines: Sequence[Trace],
+    speculatives: Sequence[Trace],
+    check: LosslessCheck | None = None,
+) -> Comparison:
     """Hold repeated runs against their baselines, pair by pair; at least one of each.
 
-    The speed-up comes from the medians of the speeds, its spread from the pairs. The outputs
-    count as identical when they are so in every pair; a fork is that of the first pair with one.
+    The speed-up comes from the medians of the speeds, its spread from the pairs; pairs that broke
+    off count only where there is no other. The outputs count as identical when they are so in
+    every pair; a fork, and the `check`, are those of `pair_with_fork`.
     """
-    pairs = list(zip(baselines, speculatives, strict=False))
-    baseline, speculative = next((p for p in pairs if _fork(*p) is not None), pairs[-1])
-    fork = _fork(baseline, speculative)
-    margin, divergence = _explain_fork(baseline, speculative, fork)
+    pairs = _whole_pairs(baselines, speculatives)
+    baseline, speculative = pair_with_fork(baselines, speculatives)
+    fork = fork_of(baseline, speculative, check)
+    divergence = fork.divergence if fork else None
+    if fork is None and not is_drawn(speculative):
+        divergence = recheck_finding(check)
     speedup, spread = _speedup(pairs)
-    verdict = _verdict(*pairs[-1], speedup)
+    typical = _typical_pair(pairs, speedup)
+    verdict = _verdict(*typical, speedup, spread)
     if verdict in (Verdict.SPECULATION_NEVER_RAN, Verdict.NOT_MEASURED):
         speedup = spread = None
     return Comparison(
@@ -107,12 +126,23 @@ def compare_repeated(baselines: Sequence[Trace], speculatives: Sequence[Trace]) 
         speedup=speedup,
         identical=fork is None,
         n_compared=min(len(baseline.tokens), len(speculative.tokens)),
-        first_divergence=fork,
+        first_divergence=fork.position if fork else None,
         divergence=divergence,
-        margin=margin,
-        reasons=tuple(_reasons(*pairs[-1], verdict)),
+        margin=margin_at(baseline, fork.position) if fork else None,
+        reasons=tuple(_reasons(*typical, verdict, len(pairs))),
         speedup_spread=spread,
+        n_repeats=len(pairs),
+        fork=fork,
+        check=check,
     )
+
+
+def pair_with_fork(
+    baselines: Sequence[Trace], speculatives: Sequence[Trace]
+) -> tuple[Trace, Trace]:
+    """The first pair whose outputs part, or else the last one: what is worth checking."""
+    pairs = _whole_pairs(baselines, speculatives)
+    return next((pair for pair in pairs if fork_of(*pair) is not None), pairs[-1])
 
 
 def same_task(one: Trace, other: Trace) -> bool:
@@ -139,13 +169,27 @@ def task_of(config: RunConfig) -> RunConfig:
     )
 
 
-def _fork(baseline: Trace, speculative: Trace) -> int | None:
-    """The first differing position, leaving out that one run was stopped before its end."""
-    fork = first_divergence(baseline, speculative)
-    if fork == min(len(baseline.tokens), len(speculative.tokens)):
-        if _cut_short(baseline) or _cut_short(speculative):
-            return None
-    return fork
+def _whole_pairs(
+    baselines: Sequence[Trace], speculatives: Sequence[Trace]
+) -> list[tuple[Trace, Trace]]:
+    pairs = list(zip(baselines, speculatives, strict=False))
+    return [pair for pair in pairs if all(map(_is_whole, pair))] or pairs[-1:]
+
+
+def _is_whole(trace: Trace) -> bool:
+    return trace.finished is not None and trace.finished.reason is not StopReason.CANCELLED
+
+
+def _typical_pair(
+    pairs: Sequence[tuple[Trace, Trace]], speedup: float | None
+) -> tuple[Trace, Trace]:
+    """The pair whose speed-up is nearest to the one that is quoted."""
+
+    def distance(pair: tuple[Trace, Trace]) -> float:
+        own = metrics.ratio(*(metrics.tokens_per_second(run) or 0.0 for run in reversed(pair)))
+        return abs(own - speedup) if own is not None and speedup is not None else math.inf
+
+    return min(reversed(pairs), key=distance)
 
 
 def _speedup(
@@ -165,64 +209,13 @@ def _speedup(
     return speedup, (min(each), max(each)) if len(each) > 1 else None
 
 
-def _cut_short(trace: Trace) -> bool:
-    return trace.finished is None or trace.finished.reason.value == "cancelled"
-
-
-def _explain_fork(
-    baseline: Trace, speculative: Trace, fork: int | None
-) -> tuple[float | None, Divergence | None]:
-    if fork is None:
-        return None, None
-    margin = margin_at(baseline, fork)
-    if baseline.started and baseline.started.config.sampling.temperature > 0:
-        # a drawn token needs no small margin to flip: the margin explains nothing either way
-        return margin, None
-    other = _choice(speculative, fork)
-    runner_up = _runner_up_id(baseline, fork)
-    explained = (
-        margin is not None
-        and margin <= NEAR_TIE_LOGITS
-        and (other is None or runner_up is None or other == runner_up)
-    )
-    return margin, Divergence.NEAR_TIE if explained else Divergence.UNEXPLAINED
-
-
-def _decision(trace: Trace, position: int) -> tuple[int, float] | None:
-    """Runner-up id and margin where the token at `position` was decided."""
-    if position < len(trace.tokens):
-        token = trace.tokens[position]
-        step = trace.steps[token.step]
-        if token.draft_position is not None:
-            runner_up = step.draft[token.draft_position].runner_up
-        else:
-            runner_up = step.target.runner_up if step.target else None
-    else:
-        last = trace.steps[-1].end_token if trace.steps else None
-        runner_up = last.runner_up if last else None
-    return (runner_up.token_id, runner_up.margin) if runner_up else None
-
-
-def _choice(trace: Trace, position: int) -> int | None:
-    """The token chosen at `position`; behind the last one that is the end token, if any."""
-    if position < len(trace.tokens):
-        return trace.tokens[position].token_id
-    end = trace.steps[-1].end_token if trace.steps else None
-    return end.token_id if end else None
-
-
-def margin_at(trace: Trace, position: int) -> float | None:
-    """Margin of the decision at `position`, in logits; None where it was not recorded."""
-    decision = _decision(trace, position)
-    return decision[1] if decision else None
-
-
-def _runner_up_id(trace: Trace, position: int) -> int | None:
-    decision = _decision(trace, position)
-    return decision[0] if decision else None
-
-
-def _verdict(baseline: Trace, speculative: Trace, speedup: float | None) -> Verdict:
+def _verdict(
+    baseline: Trace,
+    speculative: Trace,
+    speedup: float | None,
+    spread: tuple[float, float] | None,
+) -> Verdict:
+    """What it comes to. Of repeats, faster and slower are only what every pair agrees on."""
     counts = speculative.counts
     if speculative.incomplete or not counts.steps or speculative.failed:
         return Verdict.NOT_MEASURED
@@ -235,12 +228,13 @@ def _verdict(baseline: Trace, speculative: Trace, speedup: float | None) -> Verd
     if rate is not None and rate > 0.9:
         if repeating_period([token.token_id for token in speculative.tokens]) is not None:
             return Verdict.OUTPUT_REPEATING
-    if speedup > 1 + NOISE:
+    lowest, highest = spread or (speedup, speedup)
+    if speedup > 1 + NOISE and lowest > 1:
         return Verdict.FASTER
-    return Verdict.SLOWER if speedup < 1 - NOISE else Verdict.NO_REAL_GAIN
+    return Verdict.SLOWER if speedup < 1 - NOISE and highest < 1 else Verdict.NO_REAL_GAIN
 
 
-def _reasons(baseline: Trace, speculative: Trace, verdict: Verdict) -> list[str]:
+def _reasons(baseline: Trace, speculative: Trace, verdict: Verdict, n_repeats: int) -> list[str]:
     if verdict is Verdict.SPECULATION_NEVER_RAN:
         same = [] if speculative.counts.dropped else ["Both runs did the same work."]
         return [*never_ran(speculative), *same]
@@ -249,7 +243,9 @@ def _reasons(baseline: Trace, speculative: Trace, verdict: Verdict) -> list[str]
         if not speculative.incomplete and shortest < SHORTEST_MEASURED:
             return ["The answer is too short for a speed worth quoting."]
         return []
-    reasons = explain(baseline, speculative, is_faster=verdict is Verdict.FASTER)
+    reasons = explain(
+        baseline, speculative, is_faster=verdict is Verdict.FASTER, n_repeats=n_repeats
+    )
     if verdict is Verdict.OUTPUT_REPEATING:
         period = repeating_period([token.token_id for token in speculative.tokens])
         reasons.insert(

@@ -18,7 +18,7 @@ from specviz.trace.config import (
     RunMode,
     SpeculationConfig,
 )
-from specviz.trace.events import RunStarted, Scalar
+from specviz.trace.events import Environment, RunStarted, Scalar
 from specviz.trace.sources import MODEL_SOURCES, sources_in_use
 from specviz.trace.trace import Trace
 
@@ -74,13 +74,18 @@ def difference_sentence(row: SettingRow) -> str:
     return f"{row.words}: asked for {row.requested}, in effect {row.effective}."
 
 
+def lists_gpu(environment: Environment) -> bool:
+    """Whether the engine build names anything beside the CPU to compute on."""
+    return any(name in environment.system_info for name in GPU_BACKENDS)
+
+
 class _Rows:
     """Builds the rows, and remembers which entries of `effective` they have told of."""
 
     def __init__(self, started: RunStarted) -> None:
         self._config: RunConfig = started.config
         self._effective = started.effective
-        self._has_gpu = any(name in started.environment.system_info for name in GPU_BACKENDS)
+        self._has_gpu = lists_gpu(started.environment)
         self._told: set[str] = set()
 
     def all(self) -> Iterator[SettingRow]:

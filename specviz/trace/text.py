@@ -38,3 +38,12 @@ def texts_of(pieces: Iterable[bytes]) -> list[str]:
     if rest and texts:
         texts[-1] += rest
     return texts
+
+
+def quoted(piece: bytes, longest: int = 24) -> str:
+    """A piece in quotation marks for a sentence, with everything that is not a sign escaped."""
+    text = piece.decode("utf-8", "replace")
+    shown = "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+    return f"“{shown if len(shown) <= longest else shown[: longest - 1] + '…'}”"

@@ -19,7 +19,13 @@ from specviz.trace.comparison import (
 )
 from specviz.trace.config import RunConfig, RunMode
 from specviz.trace.events import RunnerUp, StopReason, TargetToken, TokenSource
-from specviz.trace.lossless import Divergence
+from specviz.trace.lossless import (
+    BatchShape,
+    Divergence,
+    LosslessCheck,
+    Mismatch,
+    ShapeMargin,
+)
 from specviz.trace.trace import Trace
 
 WORDS = [f"w{index}" for index in range(12)]
@@ -88,11 +94,13 @@ def test_full_acceptance_can_still_be_slower() -> None:
 
 
 def test_reasons_name_the_measured_costs() -> None:
-    # baseline step 0.93 x 0.1 s; a check of 3 tokens 0.74 x 0.2 s; a draft token 0.03 / 2 s
+    # steps of 0.2 s against target steps of 0.1 s; a check is 0.74 of one, a draft token 0.03 / 2
     result = compare(baseline(seconds=0.1), speculative(seconds=0.2))
     assert result.reasons == (
-        "A check of 3.0 tokens on average costs 1.59 target steps, drafting a token 0.16.",
-        "Each step yields 3.00 tokens.",
+        "With 12 tokens the answer is too short for a stable figure.",
+        "Each step yields 3.00 tokens in the time of 2.00 target steps.",
+        "Checking 3 tokens at once costs 1.48 target steps.",
+        "Drafting a token costs 0.15 target steps.",
     )
 
 
@@ -151,6 +159,85 @@ def test_a_fork_with_a_wide_margin_is_unexplained() -> None:
     result = compare(baseline(margins={7: ("other", 4.0)}), speculative(forked(7)))
     assert result.divergence is Divergence.UNEXPLAINED
     assert result.margin == pytest.approx(4.0)
+
+
+def test_both_runs_must_have_been_undecided() -> None:
+    """A speculative run that was sure of its other token did not see the same text."""
+    for margin, divergence in ((0.2, Divergence.NEAR_TIE), (6.0, Divergence.UNEXPLAINED)):
+        builder = TraceBuilder(run_id="spec")
+        for at in range(0, 6, 3):
+            builder.step(WORDS[at : at + 2], 2, WORDS[at + 2])
+        builder.step([WORDS[6], "wrong"], 1, "other", runner_up=(WORDS[7], margin))
+        builder.plain(*WORDS[8:])
+        result = compare(baseline(margins={7: ("other", 0.03)}), builder.finish())
+        assert (result.first_divergence, result.divergence) == (7, divergence)
+        assert result.fork is not None
+        assert [(m.shape, m.n_rows, m.margin) for m in result.fork.margins] == [
+            (BatchShape.ONE_ROW, 1, 0.03), (BatchShape.VERIFY_BATCH, 3, -margin),
+        ]  # fmt: skip
+
+
+def checked(*margins: float, fork: int | None = 7, **changes: object) -> LosslessCheck:
+    shapes = zip(BatchShape, (1, 3, 20), strict=True)
+    return LosslessCheck(
+        fork=fork,
+        margins=tuple(
+            ShapeMargin(shape=shape, n_rows=n, margin=margin)
+            for (shape, n), margin in zip(shapes, margins, strict=False)
+        ),
+        **changes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "divergence"),
+    [
+        (checked(0.4, -0.1, 0.3), Divergence.NEAR_TIE),
+        (checked(5.0, 5.1, 5.2), Divergence.UNEXPLAINED),
+        # about another position, or about nothing: what was recorded decides
+        (checked(5.0, 5.1, 5.2, fork=3), Divergence.NEAR_TIE),
+        (checked(), Divergence.NEAR_TIE),
+        # a token that fresh memory does not give is a fault, whatever the fork looks like
+        (
+            checked(
+                0.4, -0.1, 0.3,
+                mismatch=Mismatch(position=2, recorded=1, found=2, margin=7.0), n_rechecked=12,
+            ),
+            Divergence.UNEXPLAINED,
+        ),
+        (
+            checked(mismatch=Mismatch(position=2, recorded=1, found=2, margin=7.0), n_rechecked=12),
+            Divergence.UNEXPLAINED,
+        ),
+    ],
+)  # fmt: skip
+def test_a_check_decides_in_place_of_the_recorded_margins(
+    check: LosslessCheck, divergence: Divergence
+) -> None:
+    result = compare(baseline(margins={7: ("other", 0.03)}), speculative(forked(7)), check)
+    assert (result.check, result.divergence) == (check, divergence)
+    assert result.fork is not None
+    assert result.fork.is_checked is (check.fork == 7 and bool(check.margins))
+
+
+def test_a_check_may_find_a_fault_behind_equal_outputs() -> None:
+    fault = Mismatch(position=4, recorded=1, found=2, margin=3.0)
+    clean = LosslessCheck(n_rechecked=12)
+    for check, divergence in (
+        (clean, None), (replace(clean, draft_mismatch=fault), Divergence.UNEXPLAINED),
+    ):  # fmt: skip
+        result = compare(baseline(), speculative(), check)
+        assert (result.identical, result.fork, result.divergence) == (True, None, divergence)
+
+
+def test_at_a_temperature_no_check_decides() -> None:
+    hot = run_config(RunMode.BASELINE, temperature=0.8)
+    result = compare(
+        baseline(margins={7: ("other", 4.0)}, config=hot),
+        speculative(forked(7), config=run_config(temperature=0.8)),
+        checked(5.0, 5.1, 5.2),
+    )
+    assert result.divergence is None
 
 
 def test_a_fork_to_neither_candidate_is_unexplained() -> None:
@@ -275,6 +362,40 @@ def test_repeats_compare_by_their_medians_and_show_their_spread() -> None:
     assert result.speedup == pytest.approx(0.11 / (0.20 / 3))
     assert result.speedup_spread == pytest.approx((1.1, 2.0))
     assert result.verdict is Verdict.FASTER
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"),
+    [
+        ((0.15, 0.20, 0.31), Verdict.NO_REAL_GAIN), ((0.15, 0.20, 0.29), Verdict.FASTER),
+        ((0.29, 0.40, 0.50), Verdict.NO_REAL_GAIN), ((0.31, 0.40, 0.50), Verdict.SLOWER),
+        ((0.29, 0.292, 0.294), Verdict.NO_REAL_GAIN),
+    ],
+)  # fmt: skip
+def test_repeats_that_disagree_on_the_sign_are_no_real_gain(
+    seconds: tuple[float, ...], verdict: Verdict
+) -> None:
+    result = compare_repeated([baseline()] * 3, [speculative(seconds=s) for s in seconds])
+    assert result.verdict is verdict
+    assert (result.n_repeats, result.speedup_spread) == (
+        3, pytest.approx((0.3 / seconds[2], 0.3 / seconds[0])),
+    )  # fmt: skip
+
+
+def test_a_repeat_that_was_stopped_does_not_count() -> None:
+    stopped = speculative(WORDS[:2], per_step=2, seconds=9.0, reason=StopReason.CANCELLED)
+    result = compare_repeated([baseline()] * 2, [speculative(seconds=0.2), stopped])
+    assert (result.verdict, result.n_repeats) == (Verdict.FASTER, 1)
+    assert result.speedup == pytest.approx(1.5)
+    alone = compare_repeated([baseline()], [stopped])
+    assert alone.verdict is Verdict.NOT_MEASURED
+
+
+def test_reasons_are_those_of_the_pair_that_is_quoted() -> None:
+    result = compare_repeated(
+        [baseline()] * 3, [speculative(seconds=s) for s in (0.15, 0.20, 0.25)]
+    )
+    assert "in the time of 2.00 target steps." in result.reasons[0]
 
 
 def test_a_fork_in_one_repeat_is_a_fork() -> None:

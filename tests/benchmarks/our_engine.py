@@ -24,9 +24,14 @@ from specviz.trace.config import (
     SpeculationConfig,
     Switch,
 )
+from specviz.trace.costs import CheckCost, DraftCost
 from specviz.trace.events import RunEvent
 from specviz.trace.trace import Trace
+from specviz.worker.protocol import CostMeasured
 from specviz.worker.session import EngineSession
+
+MeasuredCosts = tuple[list[CheckCost], list[DraftCost]]
+"""Of checks by width, and of drafts by length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,16 @@ class OurEngine:
         if trace.finished is None or rate is None:
             raise EngineError("Our run did not come to its end.")
         return OurRun(trace, rate)
+
+    async def measure_costs(self, question: str, settings: Settings, n_rows: int) -> MeasuredCosts:
+        """What "Measure costs" finds for checks of 1 to `n_rows` rows, and for the drafts."""
+        checks: list[CheckCost] = []
+        drafts: list[DraftCost] = []
+        async for message in self._session.measure_costs(run_config(question, settings), n_rows):
+            if isinstance(message, CostMeasured):
+                checks += [message.check] if message.check else []
+                drafts += [message.draft] if message.draft else []
+        return checks, drafts
 
 
 def run_config(question: str, settings: Settings) -> RunConfig:

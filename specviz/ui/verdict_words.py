@@ -5,6 +5,7 @@ The headline is the measured speed-up and nothing else decides its tone.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -12,6 +13,14 @@ from specviz.trace import metrics
 from specviz.trace.comparison import Comparison, Verdict
 from specviz.trace.config import RunMode
 from specviz.trace.events import StopReason
+from specviz.trace.fork import (
+    Candidate,
+    Fork,
+    is_drawn,
+    largest_margin,
+    recheck_finding,
+    recheck_sentence,
+)
 from specviz.trace.lossless import Divergence
 from specviz.trace.reasons import never_ran
 from specviz.trace.sources import NGRAM_SOURCES, sources_in_use
@@ -112,7 +121,8 @@ def _against(baseline: Trace | None) -> list[Parts]:
 def _acceptance(trace: Trace) -> list[Parts]:
     return [
         _say(
-            _figure(figures.percent(metrics.acceptance_rate(trace))), " of tested drafts accepted"
+            _figure(figures.percent(metrics.acceptance_rate(trace))),
+            f" of {figures.counted(trace.counts.tested, 'tested token')} accepted",
         ),
         _say(_figure(figures.decimal(metrics.tau(trace))), " tokens per step"),
     ]
@@ -216,6 +226,7 @@ def _compared(baseline: Trace, speculative: Trace, comparison: Comparison) -> Wo
     ]
     if comparison.verdict is Verdict.NO_REAL_GAIN:
         speeds += [Part(", "), _figure(figures.speedup(comparison.speedup))]
+    speeds += _spread(comparison)
     facts: list[Parts] = [tuple(speeds)]
     if comparison.verdict is not Verdict.SPECULATION_NEVER_RAN:
         facts += _acceptance(speculative)
@@ -226,27 +237,37 @@ def _compared(baseline: Trace, speculative: Trace, comparison: Comparison) -> Wo
         Verdict.SPECULATION_NEVER_RAN,
         Verdict.NOT_MEASURED,
     )
-    reasons = [_say(reason) for reason in _reasons(speculative, comparison)]
-    same = [_sameness(baseline, speculative, comparison)]
-    rest += [*reasons, *same] if withheld else [*same, *_spread(comparison), *reasons]
-    rest.append(_tie(baseline, speculative, comparison))
+    reasons = [with_figures(reason) for reason in comparison.reasons]
+    same = [_recheck(comparison), _sameness(speculative, comparison)]
+    rest += [*reasons, *same] if withheld else [*same, *reasons]
+    rest.append(_tie(comparison))
     return Words(headline, tone, _joined(facts), tuple(parts for parts in rest if parts))
 
 
-def _reasons(speculative: Trace, comparison: Comparison) -> list[str]:
-    per_step = metrics.tau(speculative)
-    # the first line has it already
-    said = "" if per_step is None else f"Each step yields {per_step:.2f} tokens."
-    return [
-        reason.replace(" %", f"{figures.THIN}%") for reason in comparison.reasons if reason != said
-    ]
+def with_figures(sentence: str) -> Parts:
+    """A sentence whose measured numbers stand out; counts stay quiet."""
+    parts: list[str | Part] = []
+    for i, piece in enumerate(_MEASURED.split(sentence.replace(" %", f"{figures.THIN}%"))):
+        if piece:
+            parts.append(_figure(piece) if i % 2 else piece)
+    return _say(*parts)
 
 
-def _spread(comparison: Comparison) -> list[Parts]:
+_MEASURED = re.compile(rf"(\d+\.\d+|\d+{figures.THIN}%)")
+
+
+def _spread(comparison: Comparison) -> list[Part]:
+    """Behind the speeds of the runs on show: how far the repeats spread."""
     if comparison.speedup_spread is None:
         return []
     low, high = (figures.speedup(value) for value in comparison.speedup_spread)
-    return [_say("Over the repeats: ", _figure(low), " to ", _figure(high), ".")]
+    return [
+        Part(" ("),
+        _figure(low),
+        Part(" to "),
+        _figure(high),
+        Part(f" in {figures.count(comparison.n_repeats)} repeats)"),
+    ]
 
 
 def _stopped(trace: Trace) -> list[Parts]:
@@ -255,41 +276,48 @@ def _stopped(trace: Trace) -> list[Parts]:
     return [_say(f"Stopped by you after {figures.counted(len(trace.tokens), 'token')}.")]
 
 
-def _sameness(baseline: Trace, speculative: Trace, comparison: Comparison) -> Parts:
-    fork, n = comparison.first_divergence, comparison.n_compared
+def _sameness(speculative: Trace, comparison: Comparison) -> Parts:
+    fork, n = comparison.fork, comparison.n_compared
     if fork is None:
         if not n:
             return ()
         if n == 1:
             return _say("Output identical to the baseline in its one token.")
         return _say(f"Output identical to the baseline for all {figures.counted(n, 'token')}.")
-    same = f"Output identical to the baseline for {figures.counted(fork, 'token')}, then "
-    ours, theirs = _piece_at(speculative, fork), _piece_at(baseline, fork)
-    if _drawn_at_random(speculative):
+    same = f"Output identical to the baseline for {figures.counted(fork.position, 'token')}, then "
+    if not fork.position:
+        same = "The outputs differ from the first token on: "
+    if is_drawn(speculative):
         return _say(
-            f"{same}{ours} in place of {theirs}. Above temperature 0 rounding can change"
-            " what is drawn, so this is no error by itself."
+            f"{same}{_replaced(fork)}. Above temperature 0 two runs are not comparable token by"
+            " token, because rounding can change what is drawn."
         )
-    margin = "" if comparison.margin is None else f" (margin {comparison.margin:.2f})"
-    if comparison.divergence is Divergence.NEAR_TIE:
+    lead = largest_margin(fork)
+    margin = "" if lead is None else f" (margin {abs(lead):.2f})"
+    if fork.divergence is Divergence.NEAR_TIE:
         return _say(f"{same}a near-tie{margin}: rounding, not an error.")
-    return _say(f"{same}{ours} in place of {theirs}{margin}. Rounding does not explain this.")
+    return _say(f"{same}{_replaced(fork)}{margin}, not explained by rounding.")
 
 
-def _tie(baseline: Trace, speculative: Trace, comparison: Comparison) -> Parts:
-    """Between which tokens the target was undecided, for who wants to know."""
-    fork = comparison.first_divergence
-    if fork is None or comparison.divergence is not Divergence.NEAR_TIE:
+def _recheck(comparison: Comparison) -> Parts:
+    """A fault that evaluating the tokens anew has found."""
+    if recheck_finding(comparison.check) is not Divergence.UNEXPLAINED:
         return ()
-    ours, theirs = _piece_at(speculative, fork), _piece_at(baseline, fork)
-    return _say(f"The near-tie is {ours} in place of {theirs}.")
+    assert comparison.check is not None
+    return _say(recheck_sentence(comparison.check) or "")
 
 
-def _drawn_at_random(trace: Trace) -> bool:
-    return trace.started is not None and trace.started.config.sampling.temperature > 0
+def _tie(comparison: Comparison) -> Parts:
+    """Between which tokens the target was undecided, for who wants to know."""
+    fork = comparison.fork
+    if fork is None or fork.divergence is not Divergence.NEAR_TIE:
+        return ()
+    return _say(f"The near-tie is {_replaced(fork)}.")
 
 
-def _piece_at(trace: Trace, position: int) -> str:
-    if position >= len(trace.tokens):
-        return "the end"
-    return f"“{visible(trace.tokens[position].piece, 24)}”"
+def _replaced(fork: Fork) -> str:
+    return f"{_named(fork.speculative)} in place of {_named(fork.baseline)}"
+
+
+def _named(candidate: Candidate) -> str:
+    return "the end" if candidate.is_end else f"“{visible(candidate.piece, 24)}”"

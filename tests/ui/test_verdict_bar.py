@@ -7,13 +7,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from support.traces import TraceBuilder, baseline_of, explanation, long_run, run_config
 
-from specviz.trace.comparison import compare
+from specviz.trace.comparison import compare, compare_repeated
 from specviz.trace.config import DraftSource
 from specviz.trace.events import DraftCall, StopReason
+from specviz.trace.lossless import BatchShape, LosslessCheck, Mismatch, ShapeMargin
 from specviz.ui.figures import THIN
 from specviz.ui.theme import DARK, LIGHT
 from specviz.ui.verdict_bar import HEIGHT, MOST_LINES, VerdictBar
-from specviz.ui.verdict_words import Part, Tone, Words
+from specviz.ui.verdict_words import Part, Tone, Words, plain, with_figures
 
 
 @pytest.fixture
@@ -42,11 +43,11 @@ def test_faster_is_green_and_gives_its_reasons(bar):
     assert headline == "1.61× faster"
     assert bar.headline_colour == DARK.accepted
     assert first == (
-        f"23.0{THIN}tok/s against 14.3 baseline · 77{THIN}% of tested drafts accepted"
+        f"23.0{THIN}tok/s against 14.3 baseline · 77{THIN}% of 48 tested tokens accepted"
         " · 3.1 tokens per step"
     )
     assert rest.startswith("Output identical to the baseline for all 55 tokens. ")
-    assert "Each step yields" not in rest
+    assert "Each step yields 3.06 tokens in the time of 1.90 target steps." in rest
 
 
 def test_slower_is_never_green_however_much_is_accepted(bar):
@@ -56,7 +57,7 @@ def test_slower_is_never_green_however_much_is_accepted(bar):
     speculative = builder.finish()
     text = show(bar, baseline_of(speculative, seconds=0.05), speculative)
     assert text.startswith("0.50× slower")
-    assert f"100{THIN}% of tested drafts accepted" in text
+    assert f"100{THIN}% of 40 tested tokens accepted" in text
     assert bar.headline_colour == DARK.slower
 
 
@@ -112,13 +113,52 @@ def test_a_near_tie_is_called_rounding(bar):
 
 
 def test_a_clear_fork_is_not(bar):
-    assert "Rounding does not explain this." in show(bar, *forked(4.0))
+    text = show(bar, *forked(4.0))
+    assert "“␣ours” in place of “␣<b>theirs</b>” (margin 4.00), not explained by rounding." in text
 
 
 def test_a_fork_above_temperature_zero_is_no_failure(bar):
     text = show(bar, *forked(4.0, temperature=0.8))
-    assert "Above temperature 0" in text
-    assert "Rounding does not explain" not in text
+    assert "Above temperature 0 two runs are not comparable token by token" in text
+    assert "explained" not in text and "error" not in text
+
+
+def checked(bar, baseline, speculative, **check) -> str:
+    found = compare(baseline, speculative, LosslessCheck(**check))
+    bar.show_result(baseline, speculative, found)
+    return bar.text()
+
+
+def test_a_check_on_fresh_memory_has_the_last_word(bar):
+    margins = tuple(
+        ShapeMargin(shape=shape, n_rows=n, margin=5.0)
+        for shape, n in ((BatchShape.ONE_ROW, 1), (BatchShape.PREFILL, 40))
+    )
+    assert "rounding, not an error" in show(bar, *forked(0.03))
+    text = checked(bar, *forked(0.03), fork=40, margins=margins)
+    assert "(margin 5.00), not explained by rounding." in text
+
+
+def test_a_fault_found_anew_is_told_first_even_where_the_outputs_agree(bar):
+    fault = Mismatch(position=4, recorded=1, found=2, margin=3.0)
+    rest = checked(bar, *pair(0.07), n_rechecked=9, mismatch=fault).split("\n")[2]
+    assert rest.startswith("Fresh memory gives another token behind the first 4: ")
+    assert "not explained by rounding" in rest
+    clean = checked(bar, *pair(0.07), n_rechecked=9)
+    assert "resh memory" not in clean
+
+
+def test_repeats_show_their_spread_beside_the_speeds(bar):
+    speculative = explanation().trace
+    bases = [baseline_of(speculative, seconds=seconds) for seconds in (0.07, 0.08)]
+    bar.show_result(bases[0], speculative, compare_repeated(bases, [speculative] * 2))
+    assert "14.3 baseline (1.61× to 1.84× in 2 repeats) · " in bar.text()
+
+
+def test_measured_numbers_stand_out_and_counts_do_not():
+    parts = with_figures("Checking 4 tokens costs 1.73 target steps, 12 % of the time.")
+    assert [part.text for part in parts if part.is_figure] == ["1.73", f"12{THIN}%"]
+    assert plain(parts) == f"Checking 4 tokens costs 1.73 target steps, 12{THIN}% of the time."
 
 
 def test_while_running_there_is_no_judgement(bar):

@@ -189,7 +189,7 @@ class BreakEven(QWidget):
     def _follow(self) -> None:
         """Put the acceptance where it is predicted for the draft length."""
         facts = self._facts
-        prediction = facts.predicted(self.length.value()) if facts is not None else None
+        prediction = facts.at(self.length.value()) if facts is not None else None
         rate = prediction.acceptance if prediction is not None else None
         with QSignalBlocker(self.acceptance):
             self.acceptance.setValue(USUAL_PERCENT if rate is None else round(rate * 100))
@@ -198,9 +198,15 @@ class BreakEven(QWidget):
         facts, n, percent = self._facts, self.length.value(), self.acceptance.value()
         speedup, words, small = None, "", ""
         if facts is not None:
-            prediction = facts.predicted(n) if self._follows else None
-            speedup = prediction.speedup if prediction else facts.what_if(n, percent / 100)
-            words = "predicted" if prediction else f"if {percent}{figures.THIN}% were accepted"
+            found = facts.at(n) if self._follows else None
+            speedup = found.speedup if found else facts.what_if(n, percent / 100)
+            words = (
+                f"if {percent}{figures.THIN}% were accepted"
+                if found is None
+                else "measured"
+                if found is facts.own
+                else "predicted"
+            )
             small = what_if_words(facts, n)
         nothing = facts is None
         self._length_words.setText(figures.DASH if nothing else figures.count(n))

@@ -11,7 +11,6 @@ from specviz.trace import metrics
 from specviz.trace.break_even import (
     DraftShape,
     Prediction,
-    best_draft_length,
     predict,
     shape_of,
     speedup_at,
@@ -53,7 +52,9 @@ class BreakEvenFacts:
     """All that the section shows. Without a run, `shape`, `acceptance` and `speedup` are None.
 
     `n_draft`: tested tokens for each step with a draft. `n_max`: the longest draft the settings
-    allowed. `copies`: drafts were copied from the text. `speedup`: as measured.
+    allowed. `copies`: drafts were copied from the text. `speedup`: as measured. `predictions`: for
+    each draft length the what-if offers. `own`: what was measured at the run's own length, in the
+    same terms.
     """
 
     costs: Costs
@@ -64,25 +65,29 @@ class BreakEvenFacts:
     speedup: float | None = None
     copies: bool = False
 
+    predictions: tuple[Prediction, ...] = ()
+    own: Prediction | None = None
+
     @property
     def longest(self) -> int:
         """Draft tokens that the what-if slider goes up to."""
-        return max(LONGEST_WHAT_IF, min(self.n_max, WIDEST_CURVE - 1))
+        return _longest(self.n_max)
 
     def best(self) -> Prediction | None:
-        """The draft length that is predicted to be the best.
+        """The draft length that is predicted to be the best; of equals the shortest.
 
         Looks little further than to what ran and was measured: beyond, guesses rest on guesses.
         """
-        if self.shape is None:
-            return None
         measured = self.costs.checks[-1].n_rows - 1 if self.costs.checks else 0
-        longest = min(max(self.n_max + FURTHER, measured), WIDEST_CURVE - 1)
-        return best_draft_length(self.costs, self.shape, longest)
+        longest = max(self.n_max + FURTHER, measured)
+        near = [each for each in self.predictions if each.n_draft <= longest]
+        return max(near, key=lambda each: each.speedup, default=None)
 
-    def predicted(self, n_draft: int) -> Prediction | None:
-        """What another draft length would have come to."""
-        return predict(self.costs, self.shape, n_draft) if self.shape else None
+    def at(self, n_draft: int) -> Prediction | None:
+        """What a draft length comes to: the run itself at its own, else the prediction."""
+        if self.own is not None and n_draft == self.own.n_draft:
+            return self.own
+        return next((each for each in self.predictions if each.n_draft == n_draft), None)
 
     def what_if(self, n_draft: int, acceptance: float) -> float | None:
         """Speed-up with this draft length if this share of the tested tokens were accepted.
@@ -90,17 +95,17 @@ class BreakEvenFacts:
         Drafts are as long, and cost as much, as they are predicted to; without a run each step
         has a draft of exactly this length.
         """
-        prediction = self.predicted(n_draft)
+        prediction = self.at(n_draft)
         if prediction is None:
             return speedup_at(self.costs, n_draft, acceptance)
-        tested = _tested_per_step(prediction, self.shape)
-        return metrics.ratio(1 + acceptance * tested, prediction.step_cost)
+        # from where the prediction stands, so that moving the acceptance begins at its speed-up
+        more = acceptance - (prediction.acceptance or 0.0)
+        tokens = prediction.tokens_per_step + more * prediction.tested_per_step
+        return metrics.ratio(max(tokens, 1.0), prediction.step_cost)
 
 
-def _tested_per_step(prediction: Prediction, shape: DraftShape | None) -> float:
-    if prediction.acceptance:
-        return (prediction.tokens_per_step - 1) / prediction.acceptance
-    return sum(shape.proposed[: prediction.n_draft]) if shape is not None else 0.0
+def _longest(n_max: int) -> int:
+    return max(LONGEST_WHAT_IF, min(n_max + FURTHER, WIDEST_CURVE - 1))
 
 
 def facts_of(
@@ -123,14 +128,34 @@ def facts_of(
     shape = shape_of(speculative)
     base_rate = metrics.tokens_per_second(baseline) if baseline is not None else None
     rate = metrics.tokens_per_second(speculative)
+    speedup = metrics.ratio(rate, base_rate) if rate and base_rate else None
+    n_max = max((config.longest_draft(source) for source in sources), default=0)
+    lengths = range(1, _longest(n_max) + 1)
+    predictions = [predict(found, shape, n) for n in lengths] if shape is not None else []
     return BreakEvenFacts(
         costs=found,
         shape=shape,
         n_draft=shape.mean_draft_length if shape is not None else None,
-        n_max=max((config.longest_draft(source) for source in sources), default=0),
+        n_max=n_max,
+        predictions=tuple(each for each in predictions if each is not None),
+        own=_own(speculative, n_max, speedup),
         acceptance=metrics.acceptance_rate(speculative),
-        speedup=metrics.ratio(rate, base_rate) if rate and base_rate else None,
+        speedup=speedup,
         copies=bool(sources) and NGRAM_SOURCES.issuperset(sources),
+    )
+
+
+def _own(trace: Trace, n_max: int, speedup: float | None) -> Prediction | None:
+    tau = metrics.tau(trace)
+    if not speedup or not tau or not trace.counts.tested:
+        return None
+    return Prediction(
+        n_draft=n_max,
+        acceptance=metrics.acceptance_rate(trace),
+        tokens_per_step=tau,
+        step_cost=tau / speedup,
+        speedup=speedup,
+        tested_per_step=trace.counts.tested / trace.counts.steps,
     )
 
 

@@ -24,6 +24,7 @@ from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import (
     LoadConfig,
     Message,
+    ModelSpec,
     Role,
     RunConfig,
     RunMode,
@@ -33,9 +34,10 @@ from specviz.trace.storage import SUFFIX, read_trace
 from specviz.trace.trace import Trace
 from specviz.ui import figures
 from specviz.ui.chat import Chat, turns_of_runs
-from specviz.ui.clock import FRAME_MS, DrawClock
+from specviz.ui.clock import FIGURES_MS, FRAME_MS, DrawClock
 from specviz.ui.dialogs import EXPORT_KINDS
 from specviz.ui.dialogue import Dialogue
+from specviz.ui.examination import Examination
 from specviz.ui.examples import Example, load_examples
 from specviz.ui.exports import Exports, partner_of, written_words
 from specviz.ui.main_menu import RecentPair
@@ -53,8 +55,10 @@ from specviz.ui.run_request import lacks_template, load_of, request, why_not
 from specviz.ui.runner import Runner
 from specviz.ui.slots import ModelSlots, choose, read_dropped
 from specviz.ui.states import Action, State, may, may_move
+from specviz.ui.sweep_control import SweepControl
 from specviz.ui.throughput_plot import import_plotting
-from specviz.ui.views import make_views
+from specviz.ui.views import make_views, offered_prompts
+from specviz.ui.window_mode import WindowMode, remembered_mode
 from specviz.window_options import WindowOptions
 from specviz.worker.client import Message as EngineMessage
 from specviz.worker.protocol import Loaded, Loading, Prefilling, SafeMode
@@ -68,6 +72,9 @@ DEMO_N_MAX, DEMO_P_MIN = 3, 0.6
 """Where the demo pair is at its best on a CPU; its README in resources/models has the figures."""
 
 UNDO = MessageAction("undo-new-chat", "Undo", "Brings the conversation before it back.")
+UNDO_USE = MessageAction(
+    "undo-use-setting", "Undo", "Brings the setup before it back, and the sweep."
+)
 KEEPS_STATE = (
     "This model keeps a running state; rejected tokens are undone by saving and restoring it, "
     "which costs time (its own part of the time chart)."
@@ -88,15 +95,28 @@ class Controller:
         self.slots = ModelSlots()
         self.views = make_views()
         self.window = MainWindow(self.views)
+        self.examination = Examination(
+            self.session,
+            self.views.break_even,
+            self.views.costs,
+            self.views.verdict,
+            self.on_notice,
+        )
         self.clock = DrawClock(self.window)
         self.dialogue = Dialogue(self.views.conversation, self.views.prompt_bar)
         self.exports = Exports(self.window, self.views.conversation, self._shown)
+        self.sweep = SweepControl(
+            self.views.sweep, self.views.sweep_bar, self.session, self, offered_prompts()
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._demo: DemoPair | None = None
         self._comparison: Comparison | None = None
         self._left_behind: Chat | None = None
+        self._before_use: RunConfig | None = None
         self._keeps_state_untold = False
         self._loaded: LoadConfig | None = None
+        self._asked: LoadConfig | None = None
+        self._examines = False
         self._repack = True
         self._save_timer: asyncio.TimerHandle | None = None
         self._connect()
@@ -202,15 +222,25 @@ class Controller:
         window.restart_engine_requested.connect(lambda: self._spawn(self._restart()))
         window.cancel_requested.connect(self.stop)
         window.setup.validity_changed.connect(self._enable)
-        window.run_requested.connect(lambda: self.run(self.views.prompt_bar.prompt))
+        window.run_requested.connect(self._on_run_requested)
         window.run_again_requested.connect(self.run_again)
         window.edit_last_requested.connect(lambda: self.edit(len(self.dialogue.chat.turns) - 1))
         window.new_chat_requested.connect(self.new_chat)
         window.messages.action_requested.connect(self._on_message_action)
         window.theme_toggled.connect(self._remember_soon)
         window.settings_view_requested.connect(views.settings.open_view)
+        window.measure_requested.connect(self.measure_costs)
+        window.check_requested.connect(self.show_check)
+        views.costs.measure_requested.connect(self.measure_costs)
+        views.costs.cancel_requested.connect(self.stop)
+        views.verdict.check_requested.connect(self.show_check)
         views.drafts.chart_chosen.connect(self._remember_soon)
-        views.prompt_bar.edit.textChanged.connect(self._enable)
+        views.prompt_bar.edit.textChanged.connect(self._on_prompt)
+        views.sweep.form.changed.connect(self._on_sweep_form)
+        views.sweep.form.file_chosen.connect(lambda path: self._spawn(self._take_prompts(path)))
+        views.sweep.action_requested.connect(self._on_sweep_action)
+        views.sweep_bar.run_requested.connect(self.run_sweep)
+        views.sweep_bar.stop_requested.connect(self.stop)
         views.prompt_bar.run_requested.connect(self.run)
         views.prompt_bar.stop_requested.connect(self.stop)
         views.prompt_bar.example_chosen.connect(self._on_example)
@@ -236,15 +266,16 @@ class Controller:
         self.window.restore_state(self._preferences.get("window") or {})
         self.window.set_recent(self._recent())
         self.views.drafts.set_chart(self._preferences.get("draft_chart"))
-        mode = self._preferences.get("mode")
-        self.window.set_mode(RunMode(mode) if mode in list(RunMode) else RunMode.SPECULATIVE)
+        self.views.sweep.form.restore_state(self._preferences.get("sweep"))
+        self.window.set_mode(remembered_mode(self._preferences.get("mode")))
         self.views.verdict.show_idle(WHAT_WILL_HAPPEN)
-        self._on_mode(self.window.mode)
+        self._on_mode(self.window.window_mode)
 
     def _remember(self) -> None:
         self._preferences.set("run", codec.to_json(self.window.setup.config()))
         self._preferences.set("window", self.window.state())
-        self._preferences.set("mode", self.window.mode.value)
+        self._preferences.set("mode", self.window.window_mode.value)
+        self._preferences.set("sweep", self.views.sweep.form.state())
         self._preferences.set("draft_chart", self.views.drafts.chart)
         self._preferences.save()
 
@@ -277,20 +308,34 @@ class Controller:
         idle = may(self.state, Action.CHANGE_MODELS)
         chat, talks = self.dialogue.chat, may(self.state, Action.EDIT_CHAT)
         self._show_hint()
+        why_not_measure, speculative = self._why_not_measure(), self._shown()[1]
+        script = str(self._options.script) if self._options.script else None
+        self.examination.set_blocked(why_not_measure, self.slots, script)
         self.views.conversation.set_editing(chat.editing, allowed=talks)
+        sweeps = self._sweeps
+        if sweeps:
+            self._show_sweep_plan()
+        reason = self.sweep.reason if sweeps else self.views.prompt_bar.reason
         self.window.set_enabled(
-            run=may(self.state, Action.RUN) and not self.views.prompt_bar.reason,
+            run=may(self.state, Action.RUN) and not reason,
             stop=may(self.state, Action.STOP),
             run_again=self._may_run_again(),
-            chat=talks and bool(chat.turns),
+            chat=talks and bool(chat.turns) and not sweeps,
             models=idle,
             trace=may(self.state, Action.OPEN_TRACE),
             export=may(self.state, Action.EXPORT),
             restart=idle,
+            measure=not why_not_measure and not sweeps,
+            check=speculative is not None and not sweeps,
         )
-        something = bool(self.exports.traces())
+        something = self.sweep.has_figures if sweeps else bool(self.exports.traces())
         for kind in EXPORT_KINDS:
-            self.window.set_export_enabled(kind.kind, something or kind.kind == "window-png")
+            of_window = kind.kind == "window-png"
+            self.window.set_export_enabled(
+                kind.kind,
+                something or of_window,
+                offered=of_window or kind.kind.startswith("sweep-") == sweeps,
+            )
         nothing = self.state is State.EMPTY and not self.exports.traces()
         self.window.show_first_launch(nothing)
 
@@ -307,9 +352,21 @@ class Controller:
             return "Choose a target first."
         return why_not(self._config((Message(role="user", text="?"),)), self.slots)
 
+    def _why_not_measure(self) -> str:
+        """Why costs cannot be measured, in a sentence; empty when they can."""
+        if self.state is State.EXAMINING:
+            return "Something is being examined already."
+        if self.slots.target is None and self._options.script is None:
+            return "Choose a target first."
+        if not may(self.state, Action.EXAMINE):
+            return "Costs can be measured when the run has ended."
+        return why_not(self._measured_config(), self.slots)
+
     def _may_run_again(self) -> bool:
         chat = self.dialogue.chat
         if not may(self.state, Action.RUN) or chat.newest is None or chat.editing is not None:
+            return False
+        if self._sweeps:
             return False
         return bool(chat.newest.prompt) and not self._why_not_run()
 
@@ -339,7 +396,7 @@ class Controller:
             self._set_state(State.FAULTED)
             self._show_end()
             return
-        if self.state in (State.LOADING, State.RUNNING, State.CANCELLING):
+        if self.state in (State.LOADING, State.RUNNING, State.EXAMINING, State.CANCELLING):
             self._rest()
             self._show_end()
 
@@ -479,6 +536,7 @@ class Controller:
         self._repack = config.load.repack
         self.window.setup.set_safe_mode(self.session.safe_mode and config.load.repack)
         load = self._load()
+        self.examination.settings_changed(load)
         self.window.setup.show_memory(self.slots.memory(load, config.speculation))
         self.window.setup.mark_pending(pending_rows(self._loaded, load) if self._loaded else ())
         self._enable()
@@ -491,12 +549,15 @@ class Controller:
         self.window.setup.set_safe_mode(False)
         await self.session.close()
 
-    def _on_mode(self, mode: RunMode) -> None:
-        self.window.setup.set_mode(mode)
-        both = mode is RunMode.SPECULATIVE
+    def _on_mode(self, mode: WindowMode | RunMode) -> None:
+        run_mode = WindowMode(mode.value).run_mode
+        self.window.setup.set_mode(run_mode)
+        both = run_mode is RunMode.SPECULATIVE
         self.views.prompt_bar.set_run_words("Run both" if both else "Run baseline")
-        self.dialogue.set_mode(mode)
-        self._show_traces()
+        # a sweep shows no conversation, and leaves it as it is
+        if not self._sweeps:
+            self.dialogue.set_mode(run_mode)
+            self._show_traces()
         self._enable()
 
     def _on_example(self, example: Example) -> None:
@@ -504,7 +565,137 @@ class Controller:
         self.window.setup.apply_example(example)
         self._on_settings()
 
+    # Sweeping --------------------------------------------------------------------------------
+    @property
+    def _sweeps(self) -> bool:
+        """Whether the window shows the sweep's page."""
+        return self.window.window_mode is WindowMode.SWEEP
+
+    def sweep_base(self) -> RunConfig:
+        """See sweep_control.Host."""
+        config = replace(self.window.setup.config(), mode=RunMode.SPECULATIVE)
+        if self._options.script is None:
+            return config
+        stand_in = ModelSpec(path=str(self._options.script))
+        return replace(config, load=replace(config.load, target=stand_in, draft=stand_in))
+
+    def _show_sweep_plan(self) -> None:
+        ready = self.slots.target is not None or self._options.script is not None
+        self.sweep.show_plan(ready=ready)
+        self.views.sweep_bar.set_running(self.sweep.running)
+        self.views.sweep.set_locked(not may(self.state, Action.CHANGE_SETTINGS))
+
+    def _on_prompt(self) -> None:
+        self.sweep.set_field_prompt(self.views.prompt_bar.prompt)
+        self._enable()
+
+    def _on_sweep_form(self) -> None:
+        self._enable()
+        self._remember_soon()
+
+    async def _take_prompts(self, path: str | None) -> None:
+        await self.sweep.take_file(path)
+        self._on_sweep_form()
+
+    def run_sweep(self) -> None:
+        """Measure every setting of the form on every prompt."""
+        if not self._sweeps or not may(self.state, Action.RUN):
+            return
+        self._show_sweep_plan()
+        if self.sweep.reason:
+            return
+        self.window.messages.clear()
+        self._asked, self._examines = self.sweep.next_load, False
+        self._set_state(State.LOADING)
+        # nobody watches single tokens here, and taking them in costs the engine its time
+        self.session.gather(FIGURES_MS / 1000)
+        self._spawn(self._sweep())
+
+    async def _sweep(self) -> None:
+        try:
+            await self.sweep.run()
+        finally:
+            self._enable()
+        self._rest()
+        self._remember_soon()
+
+    def on_sweep_notice(self, message: EngineMessage) -> None:
+        """See sweep_control.Host."""
+        match message:
+            case Loaded():
+                self._on_loaded(message)
+            case SafeMode():
+                self.on_notice(message)
+
+    def on_sweep_step(self, failure: str) -> None:
+        """See sweep_control.Host."""
+        if self.state is State.LOADING:
+            self._set_state(State.RUNNING)
+        elif self.state is State.RUNNING:
+            self._enable()
+        if failure:
+            self.window.messages.show_message(
+                ShownMessage(
+                    sentence="A run of the sweep failed; the others go on.",
+                    hint=failure,
+                    severity=Severity.WARNING,
+                    key="sweep-run",
+                )
+            )
+
+    def _on_sweep_action(self, action: str) -> None:
+        match action:
+            case "use":
+                self._use_swept_setting()
+            case "command":
+                self._copy_command()
+            case _:
+                self._on_export(f"sweep-{action}")
+
+    def _use_swept_setting(self) -> None:
+        results, index = self.sweep.results, self.views.sweep.chosen
+        if results is None or index is None or not may(self.state, Action.CHANGE_SETTINGS):
+            return
+        point, setup = results.plan.points[index], self.window.setup
+        self._before_use = setup.config()
+        self._take_setup(point.applied_to(self._before_use), WindowMode.SPECULATIVE)
+        self.window.messages.show_message(
+            ShownMessage(
+                sentence=f"The setup has this setting now: {point.label}.",
+                actions=(UNDO_USE,),
+                key=UNDO_USE.name,
+            )
+        )
+
+    def _take_setup(self, config: RunConfig, mode: WindowMode) -> None:
+        self.window.setup.apply_config(config)
+        self.window.set_mode(mode)
+        self._on_mode(mode)
+        self._on_settings()
+
+    def _copy_command(self) -> None:
+        found = self.sweep.command()
+        if found is None:
+            return
+        command, said, left_out = found
+        QGuiApplication.clipboard().setText(command)
+        self.window.messages.show_message(
+            ShownMessage(
+                sentence=f"The llama-server command is on the clipboard. {said}",
+                hint=left_out,
+                details=command,
+                key="server-command",
+            )
+        )
+
     # Running ---------------------------------------------------------------------------------
+    def _on_run_requested(self) -> None:
+        """By key or menu: what the page on show would run."""
+        if self._sweeps:
+            self.run_sweep()
+        else:
+            self.run(self.views.prompt_bar.prompt)
+
     def run(self, prompt: str) -> None:
         """Run the prompt as the next turn of the conversation, in the mode that is set."""
         if not may(self.state, Action.RUN) or self._why_not_run() or not prompt.strip():
@@ -524,6 +715,7 @@ class Controller:
         self.window.messages.clear()
         self._comparison = self._left_behind = None
         self.runner.show(None, None)
+        self._asked, self._examines = config.load, False
         self._set_state(State.LOADING)
         self._show_traces()
         self._tell_of_state()
@@ -538,6 +730,7 @@ class Controller:
             # a load that was stopped brings no run that would take the line away
             self.views.conversation.clear_progress()
             self._end_turn()
+        await self._look_at_fork()
         self._rest()
         self._show_end()
 
@@ -562,7 +755,67 @@ class Controller:
         """Stop what is under way, within a step."""
         if may(self.state, Action.STOP):
             self._set_state(State.CANCELLING)
-            self.runner.cancel()
+            if self.sweep.running:
+                self.sweep.cancel()
+            else:
+                self.runner.cancel()
+
+    # Examining -------------------------------------------------------------------------------
+    def measure_costs(self) -> None:
+        """Measure what checks and drafts cost with the models and settings as they are."""
+        if not self._why_not_measure():
+            config = self._measured_config()
+            self._examine(self.examination.measure(config), config)
+
+    def _measured_config(self) -> RunConfig:
+        """What costs are measured for: the text at hand, and always with drafts."""
+        chat = self.dialogue.chat
+        messages = chat.messages() if chat.newest is not None and chat.newest.prompt else ()
+        if not messages:
+            typed = self.views.prompt_bar.prompt
+            text = typed if typed.strip() else load_examples()[0].prompt
+            messages = (Message(role="user", text=text),)
+        return replace(self._config(messages), mode=RunMode.SPECULATIVE)
+
+    def show_check(self) -> None:
+        """Show what is known of the output; from there it can be checked again."""
+        first = self.examination.panel is None
+        panel = self.examination.open_panel(self.window)
+        if first:
+            panel.check_requested.connect(self.check_again)
+            panel.cancel_requested.connect(self.stop)
+
+    def check_again(self) -> None:
+        """Evaluate every step of the run on show anew, on fresh memory."""
+        config = self.examination.check_config()
+        if config is None or self.examination.why_not_check:
+            return
+        if may(self.state, Action.EXAMINE):
+            self._examine(self.examination.check_again(self._comparison), config)
+
+    def _examine(self, work: Coroutine[Any, Any, None], config: RunConfig) -> None:
+        self._asked, self._examines = config.load, True
+        self._set_state(State.EXAMINING)
+        self._spawn(self._examined(work))
+
+    async def _examined(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        finally:
+            self.views.conversation.clear_progress()
+        self._rest()
+        self._show_end()
+
+    async def _look_at_fork(self) -> None:
+        """Have the engine look at a fork between greedy runs before anybody asks."""
+        if self.state is not State.RUNNING:
+            return
+        comparison = self._compare()
+        if self.examination.wants_a_look(comparison):
+            self._examines = True
+            self._set_state(State.EXAMINING)
+            self._show_end()
+            await self.examination.look_at_fork(comparison)
 
     # The conversation ------------------------------------------------------------------------
     def edit(self, index: int) -> None:
@@ -597,6 +850,12 @@ class Controller:
             )
 
     def _on_message_action(self, name: str) -> None:
+        if name == UNDO_USE.name and self._before_use is not None:
+            if may(self.state, Action.CHANGE_SETTINGS):
+                self._take_setup(self._before_use, WindowMode.SWEEP)
+                self._before_use = None
+                self.window.messages.dismiss(UNDO_USE.name)
+            return
         if name == UNDO.name and self._left_behind is not None:
             self.dialogue.replace(self._left_behind.turns)
             self._left_behind = None
@@ -629,8 +888,10 @@ class Controller:
         )
 
     def _on_loaded(self, message: Loaded) -> None:
-        self._loaded = self._load()
-        self.window.setup.mark_pending(())
+        load = self._load()
+        # a check loads what its run was asked to have, whatever is set now
+        self._loaded = self._asked or load
+        self.window.setup.mark_pending(pending_rows(self._loaded, load))
         self._keeps_state_untold = message.rollback != "trim"
         self._tell_of_state()
         if message.reasons:
@@ -713,6 +974,7 @@ class Controller:
         ):
             view.show_traces(baseline, speculative)
         views.inspector.show_step(speculative or baseline, None)
+        self.examination.show_traces(baseline, speculative)
         self._show_verdict()
 
     def _draw(self, final: bool = False) -> None:
@@ -735,19 +997,25 @@ class Controller:
 
     def _show_end(self) -> None:
         """The last look of a run: everything drawn, the two runs compared."""
-        baseline, speculative = self._shown()
-        self._comparison = None
-        if baseline is not None and speculative is not None and same_task(baseline, speculative):
-            self._comparison = compare(baseline, speculative)
+        self._comparison = self._compare()
+        self.examination.show_comparison(self._comparison)
         self._draw(final=True)
         self._draw_figures(final=True)
         self._enable()
         self._remember_soon()
 
+    def _compare(self) -> Comparison | None:
+        """The runs on show held against each other, with what a check has shown."""
+        baseline, speculative = self._shown()
+        if baseline is None or speculative is None or not same_task(baseline, speculative):
+            return None
+        return compare(baseline, speculative, self.examination.checking.known(speculative))
+
     def _show_verdict(self) -> None:
         baseline, speculative = self._shown()
         trace = speculative or baseline
-        running = self.state in (State.LOADING, State.RUNNING, State.CANCELLING)
+        busy = self.state in (State.LOADING, State.RUNNING, State.CANCELLING)
+        running = busy and not self._examines
         if running and trace is not None:
             self.views.verdict.show_running(trace, baseline if speculative else None)
         elif trace is not None:
@@ -807,12 +1075,14 @@ class Controller:
         if kind == "copy-text":
             QGuiApplication.clipboard().setText(self.exports.text())
             return
+        of_sweep = kind.startswith("sweep-")
         self.window.dialogs.save(
             kind,
-            self.exports.suggested_name(),
+            self.sweep.suggested_name() if of_sweep else self.exports.suggested_name(),
             lambda path: self._spawn(self._export(kind, path)),
         )
 
     async def _export(self, kind: str, path: Path) -> None:
-        paths = await self.exports.write(kind, path)
+        exports = self.sweep.export if kind.startswith("sweep-") else self.exports.write
+        paths = await exports(kind, path)
         self.window.messages.show_message(ShownMessage(sentence=written_words(paths), key="export"))

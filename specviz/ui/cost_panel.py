@@ -44,6 +44,9 @@ class CostPanel(QWidget):
         self.progress.setObjectName("measure-costs-progress")
         self.progress.setTextVisible(False)
         self.progress.setAccessibleName("Progress of the measurement")
+        policy = self.progress.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.progress.setSizePolicy(policy)
         self.status = label(role="small", wrap=True)
         self.status.setObjectName("measure-costs-status")
         self._busy = False

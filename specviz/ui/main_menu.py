@@ -46,6 +46,8 @@ class MenuSlots:
     edit_last: Callable[[], object]
     new_chat: Callable[[], object]
     stop: Callable[[], object]
+    measure: Callable[[], object]
+    check: Callable[[], object]
     go_to_prompt: Callable[[], object]
     go_to_settings: Callable[[], object]
     set_theme: Callable[[str], object]
@@ -162,6 +164,22 @@ class MainMenu:
                 "Measures the last turn again, with the settings as they are now.",
             ),
             ("Stop", slots.stop, "stop-action", "Stops the run."),
+        ):
+            menu.addAction(self._action(text, slot, name, effect))
+        menu.addSeparator()
+        for text, slot, name, effect in (
+            (
+                "Check output…",
+                slots.check,
+                "check-output-action",
+                "Tells whether the output is the baseline's, and can evaluate every step anew.",
+            ),
+            (
+                "Measure costs",
+                slots.measure,
+                "measure-costs-action",
+                "Measures what checks of each width cost, in a few seconds.",
+            ),
         ):
             menu.addAction(self._action(text, slot, name, effect))
         menu.addSeparator()

@@ -59,6 +59,7 @@ from specviz.ui.theme import (
     palette_for,
 )
 from specviz.ui.top_bar import TopBar
+from specviz.ui.window_mode import WindowMode
 
 START_SIZE = QSize(1440, 900)
 LEAST_CENTRE = 440
@@ -68,7 +69,10 @@ _RIGHT_LIMITS = (300, 560)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Views:
-    """The widgets that show runs. `replay` stands at the left end of the step strip."""
+    """The widgets that show runs. `replay` stands at the left end of the step strip.
+
+    `sweep` takes the place of verdict, conversation and charts, `sweep_bar` that of the prompt.
+    """
 
     verdict: QWidget
     conversation: QWidget
@@ -77,10 +81,14 @@ class Views:
     throughput: QWidget
     drafts: QWidget
     times: QWidget
+    break_even: QWidget
+    costs: QWidget
     sources: QWidget
     settings: QWidget
     strip: QWidget
     inspector: QWidget
+    sweep: QWidget
+    sweep_bar: QWidget
     replay: QWidget | None = None
 
 
@@ -103,9 +111,9 @@ class MainWindow(QMainWindow):
         swap_requested(): target and draft are to be exchanged.
         demo_pair_requested(): the demo pair is to be loaded.
         settings_changed(): a setting of the panel was changed; `setup.config()` has it.
-        mode_changed(RunMode): the user chose another mode.
+        mode_changed(WindowMode): the user chose another mode.
         open_trace_requested(Path): a stored trace was picked or dropped.
-        export_requested(str): one of window-png, conversation-png, csv, json, trace, copy-text.
+        export_requested(str): one of the kinds of dialogs.EXPORT_KINDS.
         theme_toggled(): theme or colours were changed by the user; `state()` has them.
         palette_changed(Palette): other colours are in use.
         run_requested(): the prompt is to be run.
@@ -115,6 +123,8 @@ class MainWindow(QMainWindow):
         cancel_requested(): what is under way is to be stopped.
         restart_engine_requested(): the engine is to be started anew.
         settings_view_requested(): the settings in effect are to be shown.
+        measure_requested(): what checks and drafts cost is to be measured.
+        check_requested(): what is known of the output is to be shown, and can be checked.
         close_requested(): the user wants to leave; `allow_close`, then `close`, lets it happen.
     """
 
@@ -137,6 +147,8 @@ class MainWindow(QMainWindow):
     cancel_requested = Signal()
     restart_engine_requested = Signal()
     settings_view_requested = Signal()
+    measure_requested = Signal()
+    check_requested = Signal()
     close_requested = Signal()
 
     def __init__(self, views: Views) -> None:
@@ -158,7 +170,7 @@ class MainWindow(QMainWindow):
         self.messages = MessageArea()
         self.first_launch = FirstLaunch()
         self._wishes = PanelWishes()
-        self._may_close = False
+        self._may_close = self._invites = False
         self._menu = MainMenu(self, self._menu_slots())
         self.top_bar = TopBar(self._menu.export_menu, self._menu.menu)
         self._build()
@@ -222,13 +234,14 @@ class MainWindow(QMainWindow):
         run_layout.addWidget(self.views.verdict)
         run_layout.addWidget(_line())
         run_layout.addWidget(self.views.conversation, 1)
-        self._stack.addWidget(run)
-        self._stack.addWidget(self.first_launch)
+        for page in (run, self.first_launch, self.views.sweep):
+            self._stack.addWidget(page)
         layout.addWidget(self._stack, 1)
         layout.addWidget(self.messages)
         layout.addWidget(_line())
-        layout.addWidget(self.views.legend)
-        layout.addWidget(self.views.prompt_bar)
+        for below in (self.views.legend, self.views.prompt_bar, self.views.sweep_bar):
+            layout.addWidget(below)
+        self._run_page = run
         return centre
 
     def _right_panel(self) -> QScrollArea:
@@ -241,6 +254,8 @@ class MainWindow(QMainWindow):
             ("", self.views.drafts),
             ("Where the time goes", self.views.times),
             ("Drafting sources", self.views.sources),
+            ("Break-even", self.views.break_even),
+            ("Cost of a check, target steps", self.views.costs),
         ):
             if title:  # a view without one here has a heading of its own
                 heading = label(title.upper(), "section")
@@ -301,6 +316,8 @@ class MainWindow(QMainWindow):
             edit_last=self.edit_last_requested.emit,
             new_chat=self.new_chat_requested.emit,
             stop=self.cancel_requested.emit,
+            measure=self.measure_requested.emit,
+            check=self.check_requested.emit,
             go_to_prompt=self.focus_prompt,
             go_to_settings=self.focus_settings,
             set_theme=self._user_sets_theme,
@@ -336,11 +353,21 @@ class MainWindow(QMainWindow):
     # ---- what it is told ------------------------------------------------------------------------
     def show_first_launch(self, show: bool) -> None:
         """Show the invitation in place of verdict and conversation, or no longer."""
-        self._stack.setCurrentIndex(1 if show else 0)
+        self._invites = show
+        self._show_centre()
 
     @property
     def shows_first_launch(self) -> bool:
-        return self._stack.currentIndex() == 1
+        return self._stack.currentWidget() is self.first_launch
+
+    def _show_centre(self) -> None:
+        """The page and the bar below it that belong to the mode."""
+        sweeps = self.window_mode is WindowMode.SWEEP
+        page = self.views.sweep if sweeps else self._run_page
+        self._stack.setCurrentWidget(self.first_launch if self._invites else page)
+        self.views.legend.setVisible(not sweeps)
+        self.views.prompt_bar.setVisible(not sweeps)
+        self.views.sweep_bar.setVisible(sweeps)
 
     def show_error(self, error: SpecvizError) -> None:
         """Show an error without stopping anyone."""
@@ -350,14 +377,24 @@ class MainWindow(QMainWindow):
         """Show a message without stopping anyone."""
         self.messages.show_message(message)
 
-    def set_mode(self, mode: RunMode) -> None:
+    def set_mode(self, mode: WindowMode | RunMode) -> None:
         """Show another mode without announcing it."""
         self.top_bar.modes.set_value(mode.value)
-        self.setup.set_mode(mode)
+        self._show_mode()
+
+    @property
+    def window_mode(self) -> WindowMode:
+        return WindowMode(self.top_bar.modes.value)
 
     @property
     def mode(self) -> RunMode:
-        return RunMode(self.top_bar.modes.value)
+        """The mode of the next run."""
+        return self.window_mode.run_mode
+
+    def _show_mode(self) -> None:
+        self.setup.set_mode(self.mode)
+        self._show_centre()
+        self._show_panels()
 
     def set_recent(self, pairs: Sequence[RecentPair]) -> None:
         """Pairs used before, newest first; the cards offer their files singly."""
@@ -378,10 +415,13 @@ class MainWindow(QMainWindow):
         trace: bool = True,
         export: bool = True,
         restart: bool = True,
+        measure: bool = False,
+        check: bool = False,
     ) -> None:
         """What the user can ask for at the moment, in menus, by keys and by buttons.
 
-        `chat`: a conversation can be edited or left behind.
+        `chat`: a conversation can be edited or left behind. `measure`: costs can be measured.
+        `check`: there is an output to look into.
         """
         for name, enabled in (
             ("run-action", run),
@@ -396,6 +436,8 @@ class MainWindow(QMainWindow):
             ("open-trace-action", trace),
             ("export-action", export),
             ("restart-engine-action", restart),
+            ("measure-costs-action", measure),
+            ("check-output-action", check),
         ):
             self._action(name).setEnabled(enabled)
         self._menu.recent_menu.setEnabled(models)
@@ -406,10 +448,11 @@ class MainWindow(QMainWindow):
         self.top_bar.modes.setEnabled(models)
         self.first_launch.set_enabled(models)
 
-    def set_export_enabled(self, kind: str, enabled: bool) -> None:
-        """Whether there is something to export in this way."""
-        action = self._menu.export_menu.findChild(QObject, f"export-{kind}-action")
-        cast(Any, action).setEnabled(enabled)
+    def set_export_enabled(self, kind: str, enabled: bool, *, offered: bool = True) -> None:
+        """Whether there is something to export in this way; `offered`: the mode has such a way."""
+        action = cast(Any, self._menu.export_menu.findChild(QObject, f"export-{kind}-action"))
+        action.setEnabled(enabled)
+        action.setVisible(offered)
 
     # ---- theme ----------------------------------------------------------------------------------
     def set_theme(self, theme: ThemeName, colour_blind: bool) -> None:
@@ -462,12 +505,17 @@ class MainWindow(QMainWindow):
         return self._wishes.shown(panel)
 
     def _show_panels(self) -> None:
+        sweeps = self.window_mode is WindowMode.SWEEP
         for panel, widget in (
             (LEFT, self.setup),
             (RIGHT, self._charts),
             (STRIP, self._strip_panel),
         ):
-            shown = self._wishes.shown(panel)
+            # charts and steps are those of a run; the wishes are kept while there is none
+            there = panel == LEFT or not sweeps
+            shown = there and self._wishes.shown(panel)
+            self.top_bar.panels[panel].setEnabled(there)
+            self._menu.panel_actions[panel].setEnabled(there)
             widget.setVisible(shown)
             self.top_bar.show_panel(panel, shown)
             self._menu.panel_actions[panel].setChecked(shown)
@@ -489,7 +537,10 @@ class MainWindow(QMainWindow):
 
     # ---- going somewhere ------------------------------------------------------------------------
     def focus_prompt(self) -> None:
-        """Put the cursor into the prompt."""
+        """Put the cursor into the prompt, or go to the form of the sweep."""
+        if self.window_mode is WindowMode.SWEEP:
+            self.views.sweep.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            return
         edit = self.views.prompt_bar.findChild(QWidget, "prompt-edit")
         (edit or self.views.prompt_bar).setFocus(Qt.FocusReason.ShortcutFocusReason)
 
@@ -530,8 +581,8 @@ class MainWindow(QMainWindow):
 
         AboutBox(self).open()
 
-    def _on_mode(self, mode: RunMode) -> None:
-        self.setup.set_mode(mode)
+    def _on_mode(self, mode: WindowMode) -> None:
+        self._show_mode()
         self.mode_changed.emit(mode)
 
     def _action(self, name: str) -> Any:

@@ -26,6 +26,7 @@ SHORTCUTS: dict[str, tuple[Shortcut, ...]] = {
     "Run": (
         Shortcut("Ctrl+Return", "Run the prompt", "run-action"),
         Shortcut("Esc", "Stop", "stop-action"),
+        Shortcut("Ctrl+K", "Check the output", "check-output-action"),
         Shortcut("Ctrl+L", "Go to the prompt", "go-to-prompt-action"),
         Shortcut("Ctrl+,", "Go to the settings", "go-to-settings-action"),
     ),

@@ -7,12 +7,16 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """Where the program stands."""
+    """Where the program stands.
+
+    Examining: costs are measured or an output is checked anew; the runs on show are over.
+    """
 
     EMPTY = "empty"
     READY = "ready"
     LOADING = "loading"
     RUNNING = "running"
+    EXAMINING = "examining"
     CANCELLING = "cancelling"
     FAULTED = "faulted"
     CLOSING = "closing"
@@ -28,6 +32,7 @@ class Action(StrEnum):
     OPEN_TRACE = "open_trace"
     EXPORT = "export"
     EDIT_CHAT = "edit_chat"
+    EXAMINE = "examine"
     RESTART_ENGINE = "restart_engine"
 
 
@@ -54,17 +59,24 @@ _IDLE = {
 
 TABLE: dict[State, Rules] = {
     State.EMPTY: _rules({State.READY, State.LOADING, State.FAULTED}, _IDLE),
-    State.READY: _rules({State.EMPTY, State.LOADING, State.FAULTED}, _IDLE | {Action.RUN}),
+    State.READY: _rules(
+        {State.EMPTY, State.LOADING, State.EXAMINING, State.FAULTED},
+        _IDLE | {Action.RUN, Action.EXAMINE},
+    ),
     State.LOADING: _rules(
         {State.RUNNING, State.CANCELLING, State.READY, State.EMPTY, State.FAULTED}, {Action.STOP}
     ),
     State.RUNNING: _rules(
-        {State.LOADING, State.CANCELLING, State.READY, State.FAULTED},
+        {State.LOADING, State.EXAMINING, State.CANCELLING, State.READY, State.FAULTED},
         {Action.STOP, Action.EXPORT},
+    ),
+    State.EXAMINING: _rules(
+        {State.CANCELLING, State.READY, State.EMPTY, State.FAULTED}, {Action.STOP, Action.EXPORT}
     ),
     State.CANCELLING: _rules({State.READY, State.EMPTY, State.FAULTED}, set()),
     State.FAULTED: _rules(
-        {State.READY, State.EMPTY, State.LOADING}, _IDLE | {Action.RUN, Action.RESTART_ENGINE}
+        {State.READY, State.EMPTY, State.LOADING, State.EXAMINING},
+        _IDLE | {Action.RUN, Action.EXAMINE, Action.RESTART_ENGINE},
     ),
     State.CLOSING: _rules(set(), set()),
 }

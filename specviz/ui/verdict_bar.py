@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from PySide6.QtCore import QPointF, QRect, QSize, Qt
+from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -18,11 +18,12 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextLayout,
 )
-from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QSizePolicy, QWidget
 
 from specviz.trace.comparison import Comparison
 from specviz.trace.trace import Trace
 from specviz.ui import verdict_words
+from specviz.ui.plain_text import describe
 from specviz.ui.reading_column import reading_column
 from specviz.ui.theme import DARK, Palette
 from specviz.ui.typefaces import Weight, display_font, interface_font
@@ -35,6 +36,9 @@ GAP = 22
 LINE = 20
 MOST_LINES = 3
 SMALLEST_HEADLINE_PX = 18
+CHECK = "Check output…"
+CHECK_TOP = 60
+LEAST_HEADLINE = 118
 
 
 def tone_colour(tone: Tone, palette: Palette) -> str:
@@ -147,7 +151,13 @@ class _Sentences(QWidget):
 
 
 class VerdictBar(QWidget):
-    """What the runs come to. The text can be copied with Ctrl+C or from the context menu."""
+    """What the runs come to. The text can be copied with Ctrl+C or from the context menu.
+
+    Signals:
+        check_requested(): more is to be said of whether the output is the baseline's.
+    """
+
+    check_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -160,6 +170,18 @@ class VerdictBar(QWidget):
         self._headline.setObjectName("verdict-headline")
         self._headline.setTextFormat(Qt.TextFormat.PlainText)
         self._sentences = _Sentences(self)
+        self._check = QPushButton(CHECK, self)
+        self._check.setObjectName("check-output-button")
+        self._check.setProperty("kind", "link")
+        self._check.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._check.clicked.connect(self.check_requested)
+        describe(
+            self._check,
+            "Check output",
+            "Tells whether the output is the baseline's, what explains a fork, and can evaluate "
+            "every step anew.",
+        )
+        self._check.hide()
         self._words = Words("", Tone.QUIET)
         self.show_idle("")
 
@@ -185,6 +207,14 @@ class VerdictBar(QWidget):
     def show_words(self, words: Words) -> None:
         """Anything else there is to say."""
         self._show(words)
+
+    def show_check(self, shown: bool) -> None:
+        """Whether there is an output that can be looked into."""
+        self._check.setVisible(shown)
+
+    def show_checking(self, under_way: bool) -> None:
+        """Whether the output is being evaluated anew at the moment."""
+        self._check.setText("Checking…" if under_way else CHECK)
 
     @property
     def words(self) -> Words:
@@ -222,7 +252,9 @@ class VerdictBar(QWidget):
             wanted = max(wanted, 120)
         self._headline.setFont(font)
         self._headline.setGeometry(QRect(left, HEADLINE_TOP, int(wanted) + 4, 36))
-        x = left + int(wanted) + GAP
+        self._check.setGeometry(QRect(left - 4, CHECK_TOP, 100, 22))
+        # below the headline there is room for the link; it must not run into the sentences
+        x = left + max(int(wanted) + GAP, LEAST_HEADLINE)
         self._sentences.setGeometry(QRect(x, SENTENCES_TOP, left + width - x, LINE * MOST_LINES))
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -28,10 +28,14 @@ def plain_views() -> Views:
             "throughput",
             "drafts",
             "times",
+            "break_even",
+            "costs",
             "sources",
             "settings",
             "strip",
             "inspector",
+            "sweep",
+            "sweep_bar",
         )
     }
     return Views(prompt_bar=prompt, **others)

@@ -16,6 +16,8 @@ from specviz.ui.views import make_views
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "ARCHITECTURE.md"
 SHOWN_ON_OCCASION = {
+    "check-again-button", "check-again-progress", "check-again-status", "lossless-close",
+    "lossless-copy", "lossless-margins", "lossless-panel",
     "about-box", "about-close", "message", "message-close", "message-details", "message-hint",
     "message-sentence", "reasoning-toggle", "recent-pair-action", "settings-close", "settings-copy",
     "settings-sentence", "settings-table", "settings-view", "shortcut-sheet",

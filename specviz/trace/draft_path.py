@@ -182,7 +182,10 @@ def walk(path: DraftPath, n_draft: int) -> Walk:
                 break
         if likely:
             steps[most, most == 0] += likely
-            starts[min(start + most + 1, n_places)] += likely
+            if start + most < n_places:
+                starts[start + most + 1] += likely
+            else:
+                ended_inside += likely
     n_accepted = n_places - sum(steps.values()) + ended_inside
     return Walk(n_tokens=n_places, n_accepted=n_accepted, steps=dict(steps))
 

@@ -16,7 +16,16 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPen
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -36,7 +45,10 @@ from specviz.ui.typefaces import Weight, figure_font, interface_font
 
 ROW_HEIGHT = 27
 HEAD_HEIGHT = 30
-LEAST_FIRST = 150
+CELL_PADDING = 20
+ARROW = 14
+"""Beside a title, for the mark of the order."""
+LEAST_WIDE = 190
 
 Index = QModelIndex | QPersistentModelIndex
 Role = Qt.ItemDataRole
@@ -55,9 +67,10 @@ class TableRow:
 class _Model(QAbstractTableModel):
     """The rows in the order they are shown."""
 
-    def __init__(self, columns: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, columns: Sequence[tuple[str, str]], left: Collection[int]) -> None:
         super().__init__()
         self.columns = tuple(columns)
+        self._left = frozenset(left)
         self.rows: list[TableRow] = []
         self.palette = DARK
         self._given: tuple[TableRow, ...] = ()
@@ -111,7 +124,7 @@ class _Model(QAbstractTableModel):
         if role == Role.ToolTipRole:
             return tooltip(explained)
         if role == Role.TextAlignmentRole:
-            return _side(section)
+            return self._side(section)
         return title if role == Role.DisplayRole else None
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
@@ -122,15 +135,20 @@ class _Model(QAbstractTableModel):
         if role == Role.ToolTipRole:
             return tooltip(cell.text)
         if role == Role.TextAlignmentRole:
-            return _side(index.column())
+            return self._side(index.column())
         if role == Role.FontRole:
             weight = Weight.DemiBold if row.strong else Weight.Normal
-            return interface_font(13, weight) if not index.column() else figure_font(13, weight)
+            of_words = index.column() in self._left
+            return interface_font(13, weight) if of_words else figure_font(13, weight)
         if role == Role.ForegroundRole:
             if cell.effect is not None:
                 return QColor(effect_colour(cell.effect, self.palette))
             return QColor(self.palette.quiet if row.quiet else self.palette.text)
         return None
+
+    def _side(self, column: int) -> Qt.AlignmentFlag:
+        side = Qt.AlignmentFlag.AlignLeft if column in self._left else Qt.AlignmentFlag.AlignRight
+        return side | Qt.AlignmentFlag.AlignVCenter
 
 
 class _Dashes(QStyledItemDelegate):
@@ -142,6 +160,8 @@ class _Dashes(QStyledItemDelegate):
         if isinstance(model, _Model) and model.rows[index.row()].quiet:
             pen = QPen(QColor(model.palette.quiet), 1)
             pen.setDashPattern([4, 3])
+            # as if it were one line through all cells
+            pen.setDashOffset(option.rect.left())
             painter.setPen(pen)
             box = option.rect
             painter.drawLine(QLineF(box.left(), box.bottom(), box.right(), box.bottom()))
@@ -163,16 +183,21 @@ class CellTable(QTableView):
         object_name: str,
         *,
         most_rows: int = 14,
-        sortable: bool = True,
+        sortable: bool = False,
         wide: Collection[int] = (0,),
+        left: Collection[int] = (0,),
+        spare: Sequence[int] = (),
         parent: QWidget | None = None,
     ) -> None:
-        """`wide`: the columns that share the room that is left."""
+        """`wide`: the columns that share the room that is left; `left`: those of words; `spare`:
+        those that go first where there is little room."""
         super().__init__(parent)
         self.setObjectName(object_name)
+        self.setProperty("kind", "cells")
         self.setAccessibleName(name)
-        self._model = _Model(columns)
+        self._model = _Model(columns, left)
         self._most_rows = most_rows
+        self._wide, self._spare = tuple(wide), tuple(spare)
         self._chosen: int | None = None
         self.setModel(self._model)
         self.setItemDelegate(_Dashes(self))
@@ -191,11 +216,8 @@ class CellTable(QTableView):
         across.setFixedHeight(HEAD_HEIGHT)
         across.setHighlightSections(False)
         across.setSectionsClickable(sortable)
-        for column in range(len(columns)):
-            mode = QHeaderView.ResizeMode.ResizeToContents
-            across.setSectionResizeMode(
-                column, QHeaderView.ResizeMode.Stretch if column in wide else mode
-            )
+        across.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         if sortable:
             # in the order of the plan until a column is chosen
             across.setSortIndicatorClearable(True)
@@ -216,6 +238,7 @@ class CellTable(QTableView):
         self._model.set_rows(rows)
         if len(rows) != n_before:
             self._fit()
+        self._arrange()
 
     def choose(self, key: int | None) -> None:
         """Choose a row, as a click does; None: no row."""
@@ -270,12 +293,34 @@ class CellTable(QTableView):
         elif key is not None:
             self.row_chosen.emit(None)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Each column as wide as it needs; the wide ones share the rest, spare ones may go."""
+        widths = [self._needed(column) for column in range(len(self._model.columns))]
+        room, hidden = self.viewport().width(), set[int]()
+        least = sum(min(widths[column], LEAST_WIDE) for column in self._wide)
+        for column in self._spare:
+            narrow = sum(w for i, w in enumerate(widths) if i not in (*self._wide, *hidden))
+            if narrow + least <= room:
+                break
+            hidden.add(column)
+        rest = room - sum(w for i, w in enumerate(widths) if i not in (*self._wide, *hidden))
+        for column, width in enumerate(widths):
+            self.setColumnHidden(column, column in hidden)
+            if column in self._wide:
+                width = max(rest // len(self._wide), 40)
+            self.horizontalHeader().resizeSection(column, width)
+
+    def _needed(self, column: int) -> int:
+        """What title and cells of a column take at most."""
+        head = QFontMetricsF(interface_font()).horizontalAdvance(self._model.columns[column][0])
+        cells = QFontMetricsF(figure_font(13, Weight.DemiBold))
+        texts = {row.cells[column].text for row in self._model.rows}
+        return round(max([head + ARROW, *map(cells.horizontalAdvance, texts)]) + CELL_PADDING)
+
     def _fit(self) -> None:
         n = min(max(len(self._model.rows), 1), self._most_rows)
         self.setFixedHeight(HEAD_HEIGHT + n * ROW_HEIGHT + 2)
-
-
-def _side(column: int) -> Qt.AlignmentFlag:
-    right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-    left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-    return right if column else left

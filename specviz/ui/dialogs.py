@@ -64,6 +64,20 @@ EXPORT_KINDS = (
         TRACE_SUFFIX,
         TRACE_FILTER,
     ),
+    ExportKind(
+        "sweep-csv",
+        "Sweep as CSV…",
+        "Writes a table with a row for each setting and prompt of the sweep.",
+        ".csv",
+        "CSV tables (*.csv)",
+    ),
+    ExportKind(
+        "sweep-json",
+        "Sweep as JSON…",
+        "Writes plan, machine, models and all figures of the sweep into one file.",
+        ".json",
+        "JSON files (*.json)",
+    ),
     ExportKind("copy-text", "Copy the answer", "Puts the text of the answer on the clipboard."),
 )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from specviz.errors import FileError, SettingError
-from specviz.sweep.plan import SweepPlan, SweepPrompt
+from specviz.sweep.plan import SweepPrompt
 from specviz.sweep.prompts import prompt_of, read_prompts
 from specviz.sweep.report import write_report, write_table
 from specviz.sweep.results import SweepResults
@@ -78,14 +78,12 @@ class SweepControl:
         return self.sweep.results if self.sweep is not None else None
 
     @property
-    def plan(self) -> SweepPlan | None:
-        """What the next sweep would run, if it can."""
-        return self._planned.plan if self._planned is not None else None
-
-    @property
-    def load(self) -> LoadConfig | None:
-        """What the newest sweep has in memory."""
-        return self.sweep.plan.config(0, None).load if self.sweep is not None else None
+    def next_load(self) -> LoadConfig | None:
+        """What the next sweep has in memory."""
+        planned = self._planned
+        if planned is None or not planned.plan.prompts:
+            return None
+        return planned.plan.config(0, None).load
 
     # The plan ----------------------------------------------------------------------------------
     def show_plan(self, *, ready: bool) -> None:
@@ -105,7 +103,7 @@ class SweepControl:
         note = " ".join(planned.notes) if planned is not None else ""
         words = plan_words(planned.plan) if planned is not None else ""
         self.bar.show_plan(words, blocked=self.reason, note=note)
-        self.page.set_summary(words)
+        self.page.set_summary(self.page.form.summary())
         self.page.set_stale(self._stale(base))
 
     def _why_not(self, choice: SweepChoice, problem: str, ready: bool) -> str:

@@ -90,6 +90,7 @@ class SweepForm(QWidget):
         self._build_lists()
         self._build_prompts(prompts)
         self._build_repeats()
+        self._connect()
         self.setFocusProxy(self.methods[DraftSource.DRAFT_SIMPLE])
         self._show_lines()
 
@@ -108,7 +109,6 @@ class SweepForm(QWidget):
         tick.setObjectName(name)
         tick.setMinimumHeight(28)
         describe(tick, words, effect)
-        tick.toggled.connect(self._on_changed)
         return tick
 
     def _build_methods(self) -> None:
@@ -127,7 +127,6 @@ class SweepForm(QWidget):
             field = ListField(value.wanted, value.effect, f"sweep-{value.key}")
             field.setPlaceholderText("as in the setup")
             field.setText(value.start)
-            field.changed.connect(self._on_changed)
             self.lists[value.key] = field
             groups.setdefault(value.sources, []).append(field)
         for sources, fields in groups.items():
@@ -135,7 +134,8 @@ class SweepForm(QWidget):
             flow = FlowLayout(18, 2, holder)
             for field in fields:
                 flow.addWidget(_captioned(field))
-            self._lines.append((sources, self._line(_METHODS[sources[0]][0], holder), holder))
+            words = _METHODS[sources[0]][0] if len(sources) == 1 else "Model drafts"
+            self._lines.append((sources, self._line(words, holder), holder))
         self._problem = label(role="error", wrap=True)
         self._problem.setObjectName("sweep-list-problem")
         self._grid.addWidget(self._problem, self._grid.rowCount(), 1)
@@ -144,7 +144,6 @@ class SweepForm(QWidget):
         self.source = SegmentedControl(_PROMPTS)
         self.source.setObjectName("sweep-prompts")
         self.source.setAccessibleName("Prompts")
-        self.source.chosen.connect(self._on_changed)
         holder = QWidget()
         column = QVBoxLayout(holder)
         column.setContentsMargins(0, 0, 0, 0)
@@ -179,7 +178,6 @@ class SweepForm(QWidget):
 
     def _build_repeats(self) -> None:
         self.repeats = NumberField(_REPEATS, 1, "Repeats", _REPEATS_EFFECT, "sweep-repeats")
-        self.repeats.value_changed.connect(self._on_changed)
         holder = QWidget()
         line = QHBoxLayout(holder)
         line.setContentsMargins(0, 0, 0, 0)
@@ -187,6 +185,14 @@ class SweepForm(QWidget):
         line.addWidget(label("of every run", "small"))
         line.addStretch(1)
         self._line("Repeats", holder)
+
+    def _connect(self) -> None:
+        for tick in (*self.methods.values(), *self.ticks.values()):
+            tick.toggled.connect(self._on_changed)
+        for field in self.lists.values():
+            field.changed.connect(self._on_changed)
+        self.source.chosen.connect(self._on_changed)
+        self.repeats.value_changed.connect(self._on_changed)
 
     # ---- what is chosen -------------------------------------------------------------------------
     def choice(self) -> SweepChoice:
@@ -203,6 +209,20 @@ class SweepForm(QWidget):
             builtin=tuple(name for name, tick in self.ticks.items() if tick.isChecked()),
             n_repeats=int(self.repeats.value or 1),
         )
+
+    def summary(self) -> str:
+        """What is ticked and typed, in one line."""
+        facts = []
+        for source, tick in self.methods.items():
+            if tick.isChecked():
+                typed = [
+                    f"{value.wanted.label.lower()} {self.lists[value.key].text().strip()}"
+                    for value in VARIED
+                    if source in value.sources and self.lists[value.key].values
+                ]
+                words = _METHODS[source][0]
+                facts.append(f"{words} ({', '.join(typed)})" if typed else words)
+        return " · ".join(facts)
 
     def problem(self) -> str:
         """What cannot be read in a field that counts, in a sentence; empty when all can."""
@@ -298,7 +318,7 @@ def _captioned(field: ListField) -> QWidget:
     line.setContentsMargins(0, 0, 0, 0)
     line.setSpacing(8)
     caption = label(field.wanted.label, "small")
-    caption.setMinimumWidth(92)
+    caption.setMinimumWidth(100)
     caption.setBuddy(field)
     line.addWidget(caption)
     line.addWidget(field)

@@ -68,7 +68,7 @@ class SweepPage(QWidget):
         self.setAccessibleName("Sweep")
         self._results: SweepResults | None = None
         self._running = False
-        self._stale = ""
+        self._stale = self._told = ""
         self._follow_best = True
         self.verdict = VerdictBar()
         self.verdict.setObjectName("sweep-verdict")
@@ -77,14 +77,17 @@ class SweepPage(QWidget):
             headline.setObjectName("sweep-verdict-headline")
         self.form = SweepForm([(prompt.name, prompt.shows) for prompt in prompts])
         self.chart = SweepChart()
-        self.table = CellTable(words.SETTING_COLUMNS, "Settings", "sweep-table")
+        self.table = CellTable(
+            words.SETTING_COLUMNS, "Settings", "sweep-table", spare=(5, 6), sortable=True
+        )
         self.prompts = CellTable(
             words.PROMPT_COLUMNS,
             "Results by prompt",
             "sweep-prompt-table",
             most_rows=12,
-            sortable=False,
             wide=(0, 2),
+            left=(0, 2),
+            spare=(6, 4, 7),
         )
         self.buttons: dict[str, QPushButton] = {}
         self._late = QTimer(self)
@@ -117,7 +120,11 @@ class SweepPage(QWidget):
         results = QVBoxLayout(self._measured)
         results.setContentsMargins(0, 10, 0, 0)
         results.setSpacing(8)
-        results.addWidget(_heading("Speed-up by setting"))
+        head = QHBoxLayout()
+        head.addWidget(_heading("Speed-up by setting"))
+        head.addStretch(1)
+        head.addWidget(label(words.LEGEND, "small"))
+        results.addLayout(head)
         results.addWidget(self.chart)
         results.addSpacing(6)
         results.addWidget(_heading("Settings"))
@@ -212,14 +219,15 @@ class SweepPage(QWidget):
     def set_folded(self, folded: bool) -> None:
         """Fold the form away, so that there is room for what was measured; or bring it back."""
         self.form.setVisible(not folded)
-        self._summary.setVisible(folded)
+        self._summary.setText(self._told if folded else "")
         self.fold.setText("Change" if folded else "Hide")
         verb = "Shows" if folded else "Hides"
         describe(self.fold, f"{self.fold.text()} what is varied", f"{verb} what is varied.")
 
     def set_summary(self, text: str) -> None:
         """What the form says, in one line for when it is folded away."""
-        self._summary.setText(text)
+        self._told = text
+        self._summary.setText(text if self.folded else "")
 
     @property
     def chosen(self) -> int | None:

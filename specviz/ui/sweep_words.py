@@ -5,6 +5,7 @@ Every figure shows what it is taken over; what is undefined is a dash.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -59,6 +60,10 @@ MIXED = "◆"
 SIGNS = {Effect.FASTER: "▲", Effect.FLAT: "●", Effect.SLOWER: "▼"}
 """The second cue beside the colour, in chart and table alike."""
 
+LEGEND = f"{SIGNS[Effect.FASTER]} faster   {SIGNS[Effect.FLAT]} no real gain   " + (
+    f"{SIGNS[Effect.SLOWER]} slower"
+)
+
 
 # The plan --------------------------------------------------------------------------------------
 def plan_words(plan: SweepPlan) -> str:
@@ -109,7 +114,7 @@ def verdict(results: SweepResults, *, running: bool = False, stale: str = "") ->
     plan = results.plan
     rows = results.rows()
     best = next((row for row in rows if row.is_best), None)
-    sentence: Parts = (Part(results.sentence()),)
+    sentence = _with_figures(results.sentence())
     rest: list[Parts] = []
     if running:
         headline = f"{figures.count(results.n_added)} of {figures.count(plan.n_runs)} runs"
@@ -124,6 +129,12 @@ def verdict(results: SweepResults, *, running: bool = False, stale: str = "") ->
     if stale:
         rest.append((Part(stale),))
     return Words(_headline(rows, best), _tone(rows, best), sentence, tuple(rest))
+
+
+def _with_figures(sentence: str) -> Parts:
+    """A sentence of which the figures stand out."""
+    pieces = re.split(r"(\d+(?:\.\d+)?×|\d+ of \d+)", sentence)
+    return tuple(Part(piece, is_figure=bool(i % 2)) for i, piece in enumerate(pieces) if piece)
 
 
 def _headline(rows: tuple[SweepRow, ...], best: SweepRow | None) -> str:
@@ -157,7 +168,12 @@ class Cell:
 
 SETTING_COLUMNS = (
     ("Setting", "What was varied; the baseline is the target alone."),
-    ("Speed-up", "Lowest and highest over the prompts, of the baseline's speed on each."),
+    (
+        "Speed-up",
+        "Lowest and highest over the prompts, of the baseline's speed on each.\n"
+        f"{SIGNS[Effect.FASTER]} faster everywhere, {SIGNS[Effect.FLAT]} no real gain, "
+        f"{SIGNS[Effect.SLOWER]} slower everywhere, {MIXED} faster here and slower there",
+    ),
     ("Helps on", "Prompts on which it is faster than the baseline by more than noise."),
     ("Tokens/s", "All tokens of all prompts, by the seconds of their decode."),
     ("Accepted", "Draft tokens accepted, of those tested."),

@@ -5,24 +5,30 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QWidget
 
-from specviz.trace.config import RunMode
 from specviz.ui.icons import IconButton, MenuButton
 from specviz.ui.plain_text import describe, label
 from specviz.ui.segments import Segment, SegmentedControl
 from specviz.ui.theme import TOP_BAR_HEIGHT
+from specviz.ui.window_mode import WindowMode
 
 MODES = (
     Segment(
-        RunMode.BASELINE.value,
+        WindowMode.BASELINE.value,
         "Baseline",
         "Runs the target alone, which gives the speed that drafting is measured against.",
         "mode-baseline",
     ),
     Segment(
-        RunMode.SPECULATIVE.value,
+        WindowMode.SPECULATIVE.value,
         "Speculative",
         "Runs with drafting, and a baseline before it where there is none to compare with.",
         "mode-speculative",
+    ),
+    Segment(
+        WindowMode.SWEEP.value,
+        "Sweep",
+        "Runs many drafting settings over several prompts, and shows which of them pay.",
+        "mode-sweep",
     ),
 )
 
@@ -37,7 +43,7 @@ class TopBar(QWidget):
     """Name, mode and the things that concern the whole window.
 
     Signals:
-        mode_chosen(RunMode): the user chose a mode.
+        mode_chosen(WindowMode): the user chose a mode.
         panel_toggled(str): left, strip or right is to be shown or hidden.
         open_trace_requested(): a stored trace is to be opened.
         theme_requested(): dark and light are to be exchanged.
@@ -60,7 +66,7 @@ class TopBar(QWidget):
         self.modes = SegmentedControl(MODES)
         self.modes.setObjectName("mode")
         self.modes.setAccessibleName("Mode")
-        self.modes.chosen.connect(lambda value: self.mode_chosen.emit(RunMode(value)))
+        self.modes.chosen.connect(lambda value: self.mode_chosen.emit(WindowMode(value)))
         self.panels: dict[str, IconButton] = {}
         layout = QHBoxLayout(self)
         layout.setContentsMargins(18, 1, 18, 0)

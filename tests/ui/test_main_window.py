@@ -93,7 +93,10 @@ def test_every_export_is_asked_for_by_its_name(window):
     window.export_requested.connect(heard)
     for export in EXPORT_KINDS:
         action(window, f"export-{export.kind}-action").trigger()
-    assert heard.said == ["window-png", "conversation-png", "csv", "json", "trace", "copy-text"]
+    assert heard.said == [
+        "window-png", "conversation-png", "csv", "json", "trace", "sweep-csv", "sweep-json",
+        "copy-text",
+    ]  # fmt: skip
 
 
 def test_settings_are_passed_on(qtbot, window):

@@ -131,20 +131,19 @@ def _speculation(speculation: SpeculationConfig, setting: str, value: Any) -> Sp
 def label_of(values: Sequence[tuple[str, Value]], named: Iterable[str]) -> str:
     """The name of a point: its values of the settings in `named`, in words.
 
-    Sizes say whose they are where several n-gram sources are at work. Where nothing is named, the
+    Sizes say whose they are where several sources are at work. Where nothing is named, the
     sources are.
     """
     wanted, given = set(named), dict(values)
     sources = given.get(METHOD, ())
     assert isinstance(sources, tuple)
-    n_sized = sum(source in _SIZED for source in sources)
     parts = []
     for setting in SETTINGS.values():
         if setting.name not in wanted or setting.name not in given:
             continue
         words = setting.shown(given[setting.name])
         part, dot, _ = setting.name.partition(".")
-        if dot and part != "draft" and n_sized > 1:
+        if dot and part != "draft" and len(sources) > 1:
             words = f"{part.replace('_', '-')} {words}"
         parts.append(words)
     return ", ".join(parts) or SETTINGS[METHOD].shown(sources)

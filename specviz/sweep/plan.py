@@ -114,6 +114,7 @@ def grid(base: RunConfig, axes: Sequence[Axis]) -> Grid:
     named = {axis.setting for axis in varied.values() if len(set(axis.values)) > 1}
     if len({frozenset(sources) for sources in methods if isinstance(sources, tuple)}) > 1:
         named.add(METHOD)
+    named = named or set(varied)
     points: dict[object, SweepPoint] = {}
     dropped: dict[str, Dropped] = {}
     for values in _combinations(methods, varied):

@@ -1,7 +1,7 @@
 """How long the rest of a sweep will take, judged by the runs there were.
 
-Prompts differ in length and settings in speed, so each run is expected to take what its prompt
-takes, times what its setting takes compared with others on the same prompt.
+Prompts differ in length and settings in speed: a setting is expected to take what it took on other
+prompts, times what this prompt takes compared with them where the same settings were run.
 """
 
 from __future__ import annotations
@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import fmean
 
+from specviz.trace.metrics import ratio
+
 Run = tuple[int, int | None]
 """Prompt and point; the point is None for a baseline."""
+
+Times = dict[int | None, float]
+"""Seconds by point."""
 
 
 class RunTimes:
@@ -27,19 +32,27 @@ class RunTimes:
         """Seconds that these runs are expected to take; None before anything was measured."""
         if not self._seconds:
             return None
-        known = {run: fmean(seconds) for run, seconds in self._seconds.items()}
-        by_prompt: dict[int, list[float]] = {}
-        for (prompt, _), seconds in known.items():
-            by_prompt.setdefault(prompt, []).append(seconds)
-        prompts = {prompt: fmean(seconds) for prompt, seconds in by_prompt.items()}
-        factors: dict[int | None, list[float]] = {}
-        for (prompt, point), seconds in known.items():
-            if prompts[prompt] > 0:
-                factors.setdefault(point, []).append(seconds / prompts[prompt])
-        any_prompt = fmean(prompts.values())
-        return sum(
-            known[prompt, point]
-            if (prompt, point) in known
-            else prompts.get(prompt, any_prompt) * fmean(factors.get(point, [1.0]))
-            for prompt, point in runs
-        )
+        known: dict[int, Times] = {}
+        for (prompt, point), seconds in self._seconds.items():
+            known.setdefault(prompt, {})[point] = fmean(seconds)
+        expected: dict[int, Times] = {}
+        usual = fmean(seconds for times in known.values() for seconds in times.values())
+        total = 0.0
+        for prompt, point in runs:
+            if prompt not in expected:
+                expected[prompt] = _expected(known.get(prompt, {}), known)
+            own = known.get(prompt)
+            fallback = fmean(own.values()) if own else usual
+            total += expected[prompt].get(point, fallback)
+        return total
+
+
+def _expected(own: Times, known: dict[int, Times]) -> Times:
+    """What each point is expected to take on a prompt that took `own` so far."""
+    scaled: dict[int | None, list[float]] = {}
+    for times in known.values():
+        shared = own.keys() & times.keys()
+        scale = ratio(sum(own[p] for p in shared), sum(times[p] for p in shared)) or 1.0
+        for point, seconds in times.items():
+            scaled.setdefault(point, []).append(seconds * scale)
+    return {point: fmean(seconds) for point, seconds in scaled.items()} | own

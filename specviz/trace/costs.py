@@ -136,9 +136,20 @@ def costs_of(baseline: Trace, speculative: Trace | None) -> Costs | None:
 def with_measured(
     costs: Costs, checks: Sequence[CheckCost], drafts: Sequence[DraftCost] = ()
 ) -> Costs:
-    """The same with what was measured for the purpose, which stands for its widths and lengths."""
-    by_width = {each.n_rows: each for each in (*costs.checks, *checks)}
-    by_length = {each.n_tokens: each for each in (*costs.drafts, *drafts)}
+    """The same with what was measured for the purpose, where a run has not met it more often.
+
+    Of a width or length that both know, the one with more samples stands; of equals the measured.
+    """
+    by_width = {each.n_rows: each for each in costs.checks}
+    for check in checks:
+        known = by_width.get(check.n_rows)
+        if known is None or known.n_samples <= check.n_samples:
+            by_width[check.n_rows] = check
+    by_length = {each.n_tokens: each for each in costs.drafts}
+    for draft in drafts:
+        of_run = by_length.get(draft.n_tokens)
+        if of_run is None or of_run.n_samples <= draft.n_samples:
+            by_length[draft.n_tokens] = draft
     return replace(
         costs,
         checks=tuple(by_width[width] for width in sorted(by_width)),

@@ -166,11 +166,15 @@ def test_below_the_shortest_a_draft_costs_no_less_than_its_share() -> None:
     assert costs.draft_seconds(3) == pytest.approx(0.75)
 
 
-def test_what_was_measured_stands_for_its_widths() -> None:
+def test_what_was_measured_fills_in_what_a_run_has_not_met_more_often() -> None:
+    # given a run with 9 samples of each, and 5 of some widths, 20 of another
     costs = Costs(step_seconds=1.0, checks=checks((1, 1.0), (4, 2.0)), drafts=drafts((3, 0.3)))
-    filled = with_measured(costs, checks((2, 1.9), (4, 2.4)), drafts((1, 0.1)))
+    measured = checks((1, 1.2), (2, 1.9), n_samples=5) + checks((4, 2.4), n_samples=20)
+    # when they are put together
+    filled = with_measured(costs, measured, drafts((1, 0.1), (3, 0.4)))
+    # then more samples stand for a width, and of equals what was measured
     assert [(each.n_rows, each.seconds) for each in filled.checks] == [(1, 1.0), (2, 1.9), (4, 2.4)]
-    assert [(each.n_tokens, each.seconds) for each in filled.drafts] == [(1, 0.1), (3, 0.3)]
+    assert [(each.n_tokens, each.seconds) for each in filled.drafts] == [(1, 0.1), (3, 0.4)]
 
 
 def test_the_curve_tells_measured_from_read_off() -> None:

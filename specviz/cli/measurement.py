@@ -18,13 +18,16 @@ from typing import Protocol, cast
 from specviz.cli.request import Request, check_files
 from specviz.errors import EngineError, SpecvizError
 from specviz.models.demo_pair import DemoPair
-from specviz.trace.comparison import Comparison, compare_repeated
+from specviz.trace.comparison import Comparison, compare_repeated, pair_with_fork
 from specviz.trace.config import RunConfig, RunMode
 from specviz.trace.events import RunEvent, RunFailed, RunStarted, StepVerified
+from specviz.trace.fork import fork_position, is_drawn
+from specviz.trace.lossless import LosslessCheck
 from specviz.trace.storage import TraceWriter
 from specviz.trace.trace import Trace
 from specviz.worker.client import ERRORS, Message
-from specviz.worker.protocol import Loading, Prefilling, SafeMode
+from specviz.worker.protocol import Checking, Loading, LosslessChecked, Prefilling, SafeMode
+from specviz.worker.recorded import recorded_steps, token_at
 from specviz.worker.session import EngineSession
 
 CONVERTED_ONCE = "The demo model is converted to Q8_0 once; that takes some seconds."
@@ -58,6 +61,7 @@ class Measurement:
         self._request = request
         self._watcher = watcher
         self._session = EngineSession(script=request.script)
+        self._check: LosslessCheck | None = None
 
     async def measure(self) -> None:
         """Carry the request out. Raises SpecvizError; the traces so far stay."""
@@ -68,6 +72,7 @@ class Measurement:
                 if self._request.demo is not None:
                     await self._prepare(self._request.demo)
                 await self._runs()
+                await self._check_output()
             except asyncio.CancelledError:
                 if not self.interrupted:
                     raise
@@ -80,12 +85,51 @@ class Measurement:
 
     def comparison(self) -> Comparison | None:
         """The runs that belong together, compared; None without a pair."""
-        started = [trace for trace in self.traces if trace.started is not None]
-        baselines = [trace for trace in started if trace.mode is RunMode.BASELINE]
-        speculatives = [trace for trace in started if trace.mode is RunMode.SPECULATIVE]
+        baselines, speculatives = (
+            self._runs_of(RunMode.BASELINE),
+            self._runs_of(RunMode.SPECULATIVE),
+        )
         if not baselines or not speculatives:
             return None
-        return compare_repeated(baselines, speculatives)
+        return compare_repeated(baselines, speculatives, self._check)
+
+    def _runs_of(self, mode: RunMode) -> list[Trace]:
+        return [trace for trace in self.traces if trace.started is not None and trace.mode is mode]
+
+    async def _check_output(self) -> None:
+        """Have a fork looked at on fresh memory, or the whole run where that is asked for.
+
+        What nobody asked for may fail: the margins that the runs recorded have to do then.
+        """
+        baselines, speculatives = (
+            self._runs_of(RunMode.BASELINE),
+            self._runs_of(RunMode.SPECULATIVE),
+        )
+        if self.interrupted or not baselines or not speculatives:
+            return
+        baseline, speculative = pair_with_fork(baselines, speculatives)
+        fork = fork_position(baseline, speculative)
+        whole = self._request.check
+        if (fork is None and not whole) or is_drawn(speculative) or speculative.started is None:
+            return
+        self._watcher.status("Checking the output")
+        answers = self._session.check_lossless(
+            speculative.started.config,
+            recorded_steps(speculative),
+            fork=fork,
+            baseline_id=None if fork is None else token_at(baseline, fork),
+            whole=whole,
+        )
+        try:
+            async with closing(answers) as messages:
+                async for message in messages:
+                    if isinstance(message, LosslessChecked):
+                        self._check = message.check
+                    self._notice(message)
+        except SpecvizError as error:
+            if whole:
+                raise
+            self._watcher.note(f"The fork could not be evaluated anew: {error.message}")
 
     async def _runs(self) -> None:
         # baseline and speculative take turns, so that a machine growing warm slows both
@@ -157,6 +201,8 @@ def activity(message: Message) -> str:
                 f"Reading the prompt ({message.role.value}): "
                 f"{message.n_done} of {message.n_total} tokens"
             )
+        case Checking():
+            return f"Checking the output: {message.n_done} of {message.n_total} tokens"
     return ""
 
 

@@ -214,6 +214,11 @@ def _add_output(parser: ArgumentParser) -> None:
         "--repeat", type=whole_number, default=1, metavar="N", help="run N times, quote medians"
     )
     group.add_argument(
+        "--check",
+        action="store_true",
+        help="decide every token and draft anew on fresh memory; greedy output only",
+    )
+    group.add_argument(
         "--trace",
         type=Path,
         metavar="FILE",

@@ -26,11 +26,13 @@ Note = Callable[[str], None]
 class Request:
     """What to run, in this order and this often, and where the result goes.
 
-    `demo`: the demo pair is used, and may still have to be prepared.
+    `demo`: the demo pair is used, and may still have to be prepared. `check`: decide the run with
+    drafts anew on fresh memory.
     """
 
     configs: tuple[RunConfig, ...]
     repeat: int
+    check: bool
     script: Path | None
     demo: DemoPair | None
     trace: Path | None
@@ -66,6 +68,8 @@ def read_request(argv: Sequence[str], note: Note) -> Request:
     configs = _configs(values, sources, turns, target, draft)
     _check(configs)
     _check_outputs(values)
+    if values.check:
+        _check_checkable(configs)
     if DraftSource.NGRAM_CACHE in sources:
         check_caches(values)
     if demo is not None:
@@ -76,6 +80,7 @@ def read_request(argv: Sequence[str], note: Note) -> Request:
     return Request(
         configs=configs,
         repeat=values.repeat,
+        check=values.check,
         script=values.engine,
         demo=demo,
         trace=values.trace,
@@ -94,6 +99,20 @@ def check_models(values: argparse.Namespace) -> bool:
     if values.draft is not None and values.model is None and values.engine is None:
         raise SettingError("A draft model needs a target.", "Give one with -m.")
     return values.model is None and values.engine is None
+
+
+def _check_checkable(configs: Sequence[RunConfig]) -> None:
+    """Refuse --check for what cannot be compared token by token: SettingError."""
+    if {config.mode for config in configs} != set(RunMode):
+        raise SettingError(
+            "--check needs a run with drafts and a baseline beside it.",
+            "Leave out --no-baseline and --spec-type none.",
+        )
+    if any(config.sampling.temperature > 0 for config in configs):
+        raise SettingError(
+            "Above temperature 0 two runs are not comparable token by token.",
+            "Leave out --check, or set --temp 0.",
+        )
 
 
 def check_files(

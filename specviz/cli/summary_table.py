@@ -9,12 +9,22 @@ from specviz.trace import metrics
 from specviz.trace.comparison import Comparison, Verdict
 from specviz.trace.config import RunMode
 from specviz.trace.events import StopReason
+from specviz.trace.fork import (
+    WHY_WIDTH_TIPS_TIES,
+    fork_sentence,
+    margins_sentence,
+    recheck_sentence,
+)
 from specviz.trace.lossless import Divergence
 from specviz.trace.reasoning import reasoning_of
+from specviz.trace.settings_in_effect import difference_sentence, differences
 from specviz.trace.sources import source_statistics, statistics_line
 from specviz.trace.trace import Trace
 
 UNDEFINED = "–"
+
+MOST_POSITIONS = 8
+"""Draft positions that a line of the table has room for."""
 
 STOP_REASONS = {
     StopReason.END_OF_GENERATION: "end of generation",
@@ -39,7 +49,8 @@ def summary_lines(traces: Sequence[Trace], comparison: Comparison | None) -> lis
     shown = [run for mode in RunMode if (run := _median_run(traces, mode)) is not None]
     lines: list[str] = []
     if comparison is not None:
-        lines += [*verdict_lines(comparison), lossless_line(comparison, shown[0], shown[1]), ""]
+        lines += [*verdict_lines(comparison), *lossless_lines(comparison, *shown[:2]), ""]
+    lines += difference_lines(shown)
     return lines + _table(shown, comparison is not None or shown[0].counts.drafted > 0)
 
 
@@ -63,26 +74,38 @@ def verdict_lines(comparison: Comparison) -> list[str]:
     }[comparison.verdict]
     if comparison.speedup_spread and speedup is not None:
         low, high = comparison.speedup_spread
-        verdict += f" (median; the repeats range from {_times(low)} to {_times(high)})"
+        verdict += (
+            f" (median of {comparison.n_repeats} repeats, from {_times(low)} to {_times(high)})"
+        )
     return [f"{verdict}.", *comparison.reasons]
 
 
-def lossless_line(comparison: Comparison, baseline: Trace, speculative: Trace) -> str:
-    """Whether both runs gave the same tokens, and what explains it if not."""
+def lossless_lines(comparison: Comparison, baseline: Trace, speculative: Trace) -> list[str]:
+    """Whether both runs gave the same tokens, what explains it if not, and what a check found."""
+    lines = [_same_line(comparison, baseline, speculative)]
+    fork, check = comparison.fork, comparison.check
+    if fork is not None and fork.divergence is not None:
+        lines += [sentence] if (sentence := margins_sentence(fork)) else []
+        lines += [WHY_WIDTH_TIPS_TIES] if fork.divergence is Divergence.NEAR_TIE else []
+    if check is not None:
+        lines += [sentence] if (sentence := recheck_sentence(check)) else []
+    return lines
+
+
+def _same_line(comparison: Comparison, baseline: Trace, speculative: Trace) -> str:
+    if comparison.fork is not None:
+        return fork_sentence(comparison.fork)
     n = comparison.n_compared
-    if comparison.identical:
-        if len(baseline.tokens) == len(speculative.tokens):
-            return f"The output is identical for all {n} tokens."
-        return f"The output is identical as far as both runs went ({n} tokens)."
-    fork = comparison.first_divergence or 0
-    sentence = f"The output is identical for {fork} tokens, then forks"
-    if comparison.margin is not None:
-        sentence += f" (margin {comparison.margin:.2f} logits)"
-    if comparison.divergence is Divergence.NEAR_TIE:
-        return f"{sentence}: a near-tie, which is rounding and not an error."
-    if comparison.divergence is Divergence.UNEXPLAINED:
-        return f"{sentence}: not explained by rounding."
-    return f"{sentence}; at a temperature above 0, rounding can tip any draw."
+    tokens = "one token" if n == 1 else f"{n} tokens"
+    if len(baseline.tokens) != len(speculative.tokens):
+        return f"The output is identical as far as both runs went ({tokens})."
+    return f"The output is identical for {'its one token' if n == 1 else f'all {tokens}'}."
+
+
+def difference_lines(runs: Sequence[Trace]) -> list[str]:
+    """A line for each setting in effect in another way than asked for, and an empty one."""
+    lines = {difference_sentence(row): None for run in runs for row in differences(run)}
+    return [*lines, ""] if lines else []
 
 
 def _median_run(traces: Sequence[Trace], mode: RunMode) -> Trace | None:
@@ -142,12 +165,24 @@ def _accepted(trace: Trace) -> str:
 
 
 def _by_position(trace: Trace) -> str:
-    shares = metrics.accepted_by_position(trace)[:8]
+    shares = metrics.accepted_by_position(trace)[:MOST_POSITIONS]
     return " ".join(percent(share).removesuffix(" %") for share in shares) or UNDEFINED
 
 
+def _tested_by_position(trace: Trace) -> str:
+    counts = trace.counts.tested_by_position[:MOST_POSITIONS]
+    return " ".join(str(n) for n in counts) or UNDEFINED
+
+
 def _dropped(trace: Trace) -> str:
-    return str(trace.counts.dropped) if trace.mode is RunMode.SPECULATIVE else UNDEFINED
+    counts = trace.counts
+    return f"{counts.dropped} of {counts.drafted}" if counts.drafted else UNDEFINED
+
+
+def _drafted_per_step(trace: Trace) -> str:
+    if trace.mode is RunMode.BASELINE:
+        return UNDEFINED
+    return _number(metrics.ratio(trace.counts.drafted, trace.counts.steps), 2)
 
 
 def _reused(trace: Trace) -> str:
@@ -179,14 +214,16 @@ _SPEED: tuple[tuple[str, Cell], ...] = (
     ("tokens per step", lambda run: _number(metrics.tau(run), 2)),
 )
 _DRAFTS: tuple[tuple[str, Cell], ...] = (
+    ("drafted per step", _drafted_per_step),
     ("accepted of tested", _accepted),
     ("accepted by position, %", _by_position),
-    ("dropped unchecked", _dropped),
+    ("of so many tested", _tested_by_position),
+    ("dropped of drafted", _dropped),
 )
 _TIME: tuple[tuple[str, Cell], ...] = (
-    ("time: draft", _share(lambda shares: shares.draft)),
-    ("time: verify", _share(lambda shares: shares.verify)),
-    ("time: sample", _share(lambda shares: shares.sample)),
-    ("time: save and restore", _share(lambda shares: shares.restore)),
-    ("time: other", _share(lambda shares: shares.other)),
+    ("of decode: draft", _share(lambda shares: shares.draft)),
+    ("of decode: verify", _share(lambda shares: shares.verify)),
+    ("of decode: sample", _share(lambda shares: shares.sample)),
+    ("of decode: restore", _share(lambda shares: shares.restore)),
+    ("of decode: other", _share(lambda shares: shares.other)),
 )

@@ -90,13 +90,14 @@ def fork_position(baseline: Trace, speculative: Trace) -> int | None:
 def fork_of(baseline: Trace, speculative: Trace, check: LosslessCheck | None = None) -> Fork | None:
     """Where the outputs part and what explains it; None where they agree.
 
-    A check counts when it evaluated this very position.
+    A check decides when it evaluated this very position in more shapes than one: a single margin
+    says nothing of what rounding does to it.
     """
     position = fork_position(baseline, speculative)
     if position is None:
         return None
     margins = recorded_margins(baseline, speculative, position)
-    is_checked = check is not None and check.fork == position and bool(check.margins)
+    is_checked = check is not None and check.fork == position and len(check.margins) > 1
     if check is not None and is_checked:
         margins = check.margins
     if is_drawn(speculative) or is_drawn(baseline):
@@ -261,10 +262,11 @@ def recheck_sentence(check: LosslessCheck) -> str | None:
 
 
 def _mismatch_sentence(mismatch: Mismatch, kind: str) -> str:
+    n = mismatch.position
+    where = "At the very start" if not n else "After one token" if n == 1 else f"After {n} tokens"
     explained = mismatch.margin <= NEAR_TIE_LOGITS
-    judgement = "rounding explains that" if explained else "not explained by rounding"
+    judgement = "rounding, not an error" if explained else "not explained by rounding"
     return (
-        f"Fresh memory gives another {kind} behind the first {mismatch.position}: id "
-        f"{mismatch.found} in place of {mismatch.recorded}, by {mismatch.margin:.2f} logits; "
-        f"{judgement}."
+        f"{where} fresh memory gives another {kind}, id {mismatch.found} in place of "
+        f"{mismatch.recorded}, by {mismatch.margin:.2f} logits: {judgement}."
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from specviz.trace import metrics
 from specviz.trace.config import DraftSource
 from specviz.trace.copy_reasons import Reason, copy_reasons, match_length, never_ran, number
+from specviz.trace.fork import is_drawn
 from specviz.trace.settings_in_effect import lists_gpu
 from specviz.trace.sources import MODEL_SOURCES, sources_in_use
 from specviz.trace.terms import Checks, Terms, terms_of
@@ -41,6 +42,12 @@ DROPPED_SHARE = 0.25
 SHORT_ANSWER = 32
 """With fewer committed tokens a speed changes from run to run by more than the usual noise."""
 
+RULE = (
+    "A draft token is accepted only where the target draws the very same one, which gets rarer "
+    "with temperature."
+)
+"""Said where tokens are drawn at random."""
+
 _FILE_TYPE = re.compile(r"[A-Za-z0-9_.+-]{1,24}")
 
 
@@ -65,7 +72,8 @@ def explain(
         *_short_drafts(speculative, terms, is_faster),
     ]
     found.sort(key=lambda reason: -reason.size)
-    return [reason.sentence for reason in found[:MOST_REASONS]]
+    sentences = [reason.sentence for reason in found[:MOST_REASONS]]
+    return [*sentences, RULE] if is_drawn(speculative) else sentences
 
 
 def _too_short(

@@ -13,6 +13,8 @@ from specviz import __version__
 from specviz.trace import codec, metrics
 from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import RunMode
+from specviz.trace.fork import Candidate, Fork, fork_sentence, recheck_sentence
+from specviz.trace.lossless import LosslessCheck
 from specviz.trace.reasoning import reasoning_of
 from specviz.trace.settings_in_effect import differences, settings_in_effect
 from specviz.trace.sources import SourceStatistics, source_statistics, sources_in_use
@@ -106,15 +108,47 @@ def source_summary(statistics: SourceStatistics) -> dict[str, Any]:
 
 def comparison_summary(comparison: Comparison) -> dict[str, Any]:
     """The comparison part of the summary."""
-    spread = comparison.speedup_spread
+    spread, check = comparison.speedup_spread, comparison.check
     return {
         "speedup": comparison.speedup,
         "speedup_spread": list(spread) if spread else None,
+        "repeats": comparison.n_repeats,
         "identical": comparison.identical,
+        "compared": comparison.n_compared,
         "first_divergence": comparison.first_divergence,
         "divergence": comparison.divergence.value if comparison.divergence else None,
+        "fork": fork_summary(comparison.fork) if comparison.fork else None,
+        "check": check_summary(check) if check else None,
         "verdict": comparison.verdict.value,
         "reasons": list(comparison.reasons),
+    }
+
+
+def fork_summary(fork: Fork) -> dict[str, Any]:
+    """The first token that differs. The text of an answer that ended there is None."""
+    return {
+        "position": fork.position,
+        "baseline": _candidate(fork.baseline),
+        "speculative": _candidate(fork.speculative),
+        "margins": [codec.to_json(margin) for margin in fork.margins],
+        "checked": fork.is_checked,
+        "finding": fork_sentence(fork),
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    text = None if candidate.is_end else candidate.text
+    return {"token_id": candidate.token_id, "text": text}
+
+
+def check_summary(check: LosslessCheck) -> dict[str, Any]:
+    """What evaluating the run anew has shown; nothing was rechecked where only a fork was."""
+    return {
+        "rechecked": check.n_rechecked,
+        "mismatch": codec.to_json(check.mismatch) if check.mismatch else None,
+        "drafts_rechecked": check.n_drafts_rechecked,
+        "draft_mismatch": codec.to_json(check.draft_mismatch) if check.draft_mismatch else None,
+        "finding": recheck_sentence(check),
     }
 
 

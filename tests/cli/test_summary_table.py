@@ -8,7 +8,7 @@ from support.random_runs import folded, runs
 from support.traces import TraceBuilder, baseline_of, explanation, run_config
 
 from specviz.cli.summary_table import (
-    lossless_line,
+    lossless_lines,
     seconds,
     source_lines,
     summary_lines,
@@ -17,7 +17,8 @@ from specviz.cli.summary_table import (
 from specviz.trace.comparison import Comparison, Verdict, compare, compare_repeated
 from specviz.trace.config import DraftSource, RunMode
 from specviz.trace.events import RunEvent, StopReason
-from specviz.trace.lossless import Divergence
+from specviz.trace.lossless import BatchShape, LosslessCheck, ShapeMargin
+from specviz.trace.trace import Trace
 
 
 def comparison(**changes: object) -> Comparison:
@@ -52,23 +53,74 @@ def test_every_verdict_is_a_sentence() -> None:
 
 
 def test_repeats_show_their_spread() -> None:
-    assert verdict_lines(comparison(speedup_spread=(1.2, 1.9)))[0] == (
-        "Faster: 1.50 × the speed of the baseline (median; the repeats range from 1.20 × to "
-        "1.90 ×)."
+    assert verdict_lines(comparison(speedup_spread=(1.2, 1.9), n_repeats=3))[0] == (
+        "Faster: 1.50 × the speed of the baseline (median of 3 repeats, from 1.20 × to 1.90 ×)."
     )
 
 
+def forked(margin: float, temperature: float = 0.0) -> tuple[Trace, Trace]:
+    """Equal for two tokens, then “b” in place of “a”."""
+    base = TraceBuilder(run_config(RunMode.BASELINE, temperature=temperature), run_id="base")
+    base.plain("x", "y").step(target="a", runner_up=("b", margin)).plain("z")
+    spec = TraceBuilder(run_config(temperature=temperature)).step(["x"], 1, "y").plain("b", "z")
+    return base.finish(), spec.finish()
+
+
+def lossless(pair: tuple[Trace, Trace], check: LosslessCheck | None = None) -> list[str]:
+    return lossless_lines(compare(*pair, check), *pair)
+
+
 def test_forks_are_explained() -> None:
-    base, spec = baseline_of(explanation().trace), explanation().trace
-    fork = {"identical": False, "first_divergence": 40, "margin": 0.03}
-    near = lossless_line(comparison(**fork, divergence=Divergence.NEAR_TIE), base, spec)
-    assert "identical for 40 tokens" in near
-    assert "margin 0.03 logits" in near
-    assert "rounding and not an error" in near
-    bad = lossless_line(comparison(**fork, divergence=Divergence.UNEXPLAINED), base, spec)
-    assert bad.endswith("not explained by rounding.")
-    hot = lossless_line(comparison(**fork, divergence=None), base, spec)
-    assert "temperature" in hot
+    first, margins, why = lossless(forked(0.03))
+    assert first == (
+        "The output is identical for 2 tokens; then a near-tie (margin 0.03 logits), “b” in place "
+        "of “a”: rounding, not an error."
+    )
+    assert margins.endswith("as the runs recorded it: +0.03 in a pass over one row.")
+    assert why.startswith("A pass over several rows adds up in another order")
+    bad = lossless(forked(4.0))
+    assert bad[0].endswith("“b” in place of “a” (margin 4.00 logits): not explained by rounding.")
+    assert why not in bad
+    (hot,) = lossless(forked(4.0, temperature=0.8))
+    assert "not comparable token by token" in hot
+
+
+def test_what_a_check_found_is_told() -> None:
+    margins = tuple(
+        ShapeMargin(shape=shape, n_rows=n, margin=m)
+        for shape, n, m in zip(BatchShape, (1, 2, 9), (0.3, -0.1, 0.2), strict=True)
+    )
+    lines = lossless(forked(4.0), LosslessCheck(fork=2, margins=margins, n_rechecked=4))
+    assert "a near-tie (margin 0.30 logits)" in lines[0]
+    assert "evaluated anew on fresh memory: +0.30 in a pass over one row, −0.10 in" in lines[1]
+    assert lines[-1] == "All 4 tokens were confirmed on fresh memory."
+
+
+def test_one_token_is_not_all_tokens() -> None:
+    trace = TraceBuilder().step(["x"], 0, "a").finish()
+    assert lossless((baseline_of(trace), trace)) == ["The output is identical for its one token."]
+
+
+def test_settings_in_effect_otherwise_than_asked_for_are_told_once() -> None:
+    trace = explanation().trace
+    base = baseline_of(trace)
+    for run in (base, trace):
+        assert run.started is not None
+        run.started.effective["n_ctx_allocated"] = 4352
+    lines = summary_lines([base, trace], compare(base, trace))
+    assert lines.count("Context memory: asked for 4096 tokens, in effect 4352 tokens.") == 1
+    assert not any("asked for" in line for line in summary_lines([explanation().trace], None))
+
+
+def test_every_share_says_what_it_divides_by() -> None:
+    builder = TraceBuilder().step(["a", "b"], 1, "x").step(["c"], 1, "y").step(target="z")
+    lines = summary_lines([builder.step(target="w", n_dropped=2).finish()], None)
+    rows = {line[:26].strip(): line[26:].strip() for line in lines}
+    assert rows["drafted per step"] == "1.25"
+    assert rows["accepted of tested"] == "2 of 3 (67 %)"
+    assert rows["accepted by position, %"] == "100 0"
+    assert rows["of so many tested"] == "2 1"
+    assert rows["dropped of drafted"] == "2 of 5"
 
 
 def test_a_run_cut_short_is_not_called_wholly_identical() -> None:
@@ -76,9 +128,9 @@ def test_a_run_cut_short_is_not_called_wholly_identical() -> None:
     builder = explanation(close=False)
     cut = builder.finish(StopReason.CANCELLED, n_committed=9)
     result = compare(baseline_of(spec), cut)
-    assert lossless_line(result, baseline_of(spec), cut) == (
+    assert lossless_lines(result, baseline_of(spec), cut) == [
         "The output is identical as far as both runs went (9 tokens)."
-    )
+    ]
 
 
 def test_a_baseline_alone_has_no_rows_about_drafts() -> None:

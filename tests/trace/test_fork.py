@@ -122,15 +122,15 @@ def test_a_check_tells_each_batch_shape() -> None:
             LosslessCheck(
                 n_rechecked=9, mismatch=Mismatch(position=4, recorded=7, found=8, margin=3.5)
             ),
-            "Fresh memory gives another token behind the first 4: id 8 in place of 7, by 3.50 "
-            "logits; not explained by rounding.",
+            "After 4 tokens fresh memory gives another token, id 8 in place of 7, by 3.50 logits: "
+            "not explained by rounding.",
         ),
         (
             LosslessCheck(
                 n_rechecked=9, draft_mismatch=Mismatch(position=4, recorded=7, found=8, margin=0.1)
             ),
-            "Fresh memory gives another draft token behind the first 4: id 8 in place of 7, by "
-            "0.10 logits; rounding explains that.",
+            "After 4 tokens fresh memory gives another draft token, id 8 in place of 7, by 0.10 "
+            "logits: rounding, not an error.",
         ),
     ],
 )

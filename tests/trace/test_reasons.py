@@ -379,6 +379,15 @@ def test_a_prompt_that_takes_most_of_the_run_is_told_first() -> None:
     assert not any("prompt" in each for each in reasons_of(speculative).reasons)
 
 
+def test_where_tokens_are_drawn_the_rule_in_use_is_named() -> None:
+    config = run_config(temperature=0.8)
+    trace = run_of(*[(2, 0, {"draft": 0.01, "verify": 0.025})] * 40, config=config)
+    assert reasons_of(trace).reasons[-1] == (
+        "A draft token is accepted only where the target draws the very same one, which gets rarer "
+        "with temperature."
+    )
+
+
 def test_short_drafts_are_told_with_what_stops_them() -> None:
     config = run_config(n_max=8)
     config = replace(config, speculation=replace(config.speculation, p_min=0.6))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from support.random_runs import folded, runs
-from support.traces import TraceBuilder, baseline_of, explanation, run_config
+from support.traces import TraceBuilder, baseline_of, explanation, run_config, token_id_of
 
 from specviz.trace import codec
+from specviz.trace.comparison import compare
 from specviz.trace.config import DraftSource, RunMode
 from specviz.trace.events import RunEvent
-from specviz.trace.summary import pair_of, run_summary, summary
+from specviz.trace.lossless import LosslessCheck, Mismatch
+from specviz.trace.summary import comparison_summary, pair_of, run_summary, summary
 from specviz.trace.trace import Trace
 
 RUN_FIELDS = {
@@ -44,9 +46,43 @@ def test_all_fields_are_there() -> None:
         "draft_seconds", "verify_seconds", "sample_seconds", "restore_seconds", "other_seconds",
     }  # fmt: skip
     assert set(values["comparison"]) == {
-        "speedup", "speedup_spread", "identical", "first_divergence", "divergence", "verdict",
-        "reasons",
+        "speedup", "speedup_spread", "repeats", "identical", "compared", "first_divergence",
+        "divergence", "fork", "check", "verdict", "reasons",
     }  # fmt: skip
+
+
+def test_a_fork_and_a_check_are_told_in_full() -> None:
+    base = TraceBuilder(run_config(RunMode.BASELINE), run_id="base").plain("x")
+    base.step(target="a", runner_up=("b", 0.03)).plain("z")
+    spec = TraceBuilder().plain("x", "b").finish()
+    pair = base.finish(), spec
+    fork = comparison_summary(compare(*pair))["fork"]
+    assert fork == {
+        "position": 1,
+        "baseline": {"token_id": token_id_of("a"), "text": "a"},
+        "speculative": {"token_id": token_id_of("b"), "text": "b"},
+        "margins": [{"shape": "one_row", "n_rows": 1, "margin": 0.03}],
+        "checked": False,
+        "finding": "The output is identical for one token; then a near-tie (margin 0.03 logits), "
+        "“b” in place of “a”: rounding, not an error.",
+    }
+    fault = Mismatch(position=1, recorded=2, found=3, margin=4.0)
+    values = comparison_summary(
+        compare(*pair, LosslessCheck(n_rechecked=2, n_drafts_rechecked=1, mismatch=fault))
+    )
+    assert values["divergence"] == "unexplained"
+    assert values["check"] == {
+        "rechecked": 2,
+        "mismatch": {"position": 1, "recorded": 2, "found": 3, "margin": 4.0},
+        "drafts_rechecked": 1,
+        "draft_mismatch": None,
+        "finding": "After one token fresh memory gives another token, id 3 in place of 2, by 4.00 "
+        "logits: not explained by rounding.",
+    }
+    ended = TraceBuilder().plain("x").finish()
+    values = comparison_summary(compare(pair[0], ended))
+    assert values["fork"]["speculative"] == {"token_id": None, "text": None}
+    codec.dumps(values)
 
 
 SOURCE_FIELDS = {

@@ -142,7 +142,7 @@ def test_a_check_on_fresh_memory_has_the_last_word(bar):
 def test_a_fault_found_anew_is_told_first_even_where_the_outputs_agree(bar):
     fault = Mismatch(position=4, recorded=1, found=2, margin=3.0)
     rest = checked(bar, *pair(0.07), n_rechecked=9, mismatch=fault).split("\n")[2]
-    assert rest.startswith("Fresh memory gives another token behind the first 4: ")
+    assert rest.startswith("After 4 tokens fresh memory gives another token, ")
     assert "not explained by rounding" in rest
     clean = checked(bar, *pair(0.07), n_rechecked=9)
     assert "resh memory" not in clean

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 FORGOTTEN = "The measured costs belonged to other models or settings and are no longer used."
 STOPPED_CHECK = "The check was stopped before its end."
+NOTHING_ANEW = "This engine plays a script, so there was nothing to evaluate anew."
 
 
 class Examination:
@@ -152,7 +153,7 @@ class Examination:
         widest = figures.counted(measured.checks[-1].n_rows, "row")
         if not finished:
             return f"Stopped; checks of up to {widest} are measured."
-        return f"Measured for checks of 1 to {widest}, on this machine just now."
+        return f"Measured for checks of 1 to {widest}."
 
     # Outputs ---------------------------------------------------------------------------------
     def wants_a_look(self, comparison: Comparison | None) -> bool:
@@ -183,7 +184,11 @@ class Examination:
             self.panel.show_progress(0, 0)
         try:
             finished = await self._check(comparison, whole=True)
-            told = "" if finished else STOPPED_CHECK
+            check = self.known_check
+            if not finished:
+                told = STOPPED_CHECK
+            elif check is None or not (check.n_rechecked or check.mismatch):
+                told = NOTHING_ANEW
         finally:
             self._verdict.show_checking(False)
             if self.panel is not None:

@@ -253,9 +253,9 @@ class MainWindow(QMainWindow):
             ("Tokens per second", self.views.throughput),
             ("", self.views.drafts),
             ("Where the time goes", self.views.times),
-            ("Drafting sources", self.views.sources),
             ("Break-even", self.views.break_even),
             ("Cost of a check, target steps", self.views.costs),
+            ("Drafting sources", self.views.sources),
         ):
             if title:  # a view without one here has a heading of its own
                 heading = label(title.upper(), "section")

@@ -336,7 +336,7 @@ class Controller:
                 something or of_window,
                 offered=of_window or kind.kind.startswith("sweep-") == sweeps,
             )
-        nothing = self.state is State.EMPTY and not self.exports.traces()
+        nothing = self.state is State.EMPTY and not something
         self.window.show_first_launch(nothing)
 
     def _show_hint(self) -> None:

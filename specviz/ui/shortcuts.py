@@ -24,7 +24,7 @@ RUN_KEYS = ("Ctrl+Return", "Ctrl+Enter")
 
 SHORTCUTS: dict[str, tuple[Shortcut, ...]] = {
     "Run": (
-        Shortcut("Ctrl+Return", "Run the prompt", "run-action"),
+        Shortcut("Ctrl+Return", "Run the prompt or the sweep", "run-action"),
         Shortcut("Esc", "Stop", "stop-action"),
         Shortcut("Ctrl+K", "Check the output", "check-output-action"),
         Shortcut("Ctrl+L", "Go to the prompt", "go-to-prompt-action"),

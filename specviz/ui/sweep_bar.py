@@ -38,6 +38,7 @@ class SweepBar(QWidget):
         self._plan = self._blocked = self._note = ""
         self._running = False
         self._progress: Progress | None = None
+        self._loading = ""
         self._told_at = 0.0
         self._ticks = QTimer(self)
         self._ticks.setInterval(1000)
@@ -90,7 +91,7 @@ class SweepBar(QWidget):
         if running == self._running:
             return
         self._running = running
-        self._progress = None
+        self._progress, self._loading = None, ""
         had_focus = self._run.hasFocus() or self._stop.hasFocus()
         self._stop.setEnabled(True)
         self._stop.setText("Stop")
@@ -111,9 +112,10 @@ class SweepBar(QWidget):
         self._show_progress()
 
     def show_loading(self, words: str) -> None:
-        """What is made ready before the runs."""
-        if self._running:
-            self._words.setText(words)
+        """What is made ready before the next run; with no words it is ready."""
+        if words != self._loading:
+            self._loading = words
+            self._show_progress()
 
     @property
     def reason(self) -> str:
@@ -127,6 +129,9 @@ class SweepBar(QWidget):
     # Showing ---------------------------------------------------------------------------------
     def _show_progress(self) -> None:
         progress = self._progress
+        if self._loading:
+            self._words.setText(self._loading)
+            return
         if progress is None:
             return
         remaining = progress.remaining_seconds

@@ -29,7 +29,7 @@ from specviz.ui.sweep_choice import Planned, PromptsFrom, SweepChoice, plan_of
 from specviz.ui.sweep_page import SweepPage
 from specviz.ui.sweep_words import plan_words
 from specviz.worker.client import Message
-from specviz.worker.protocol import Loading
+from specviz.worker.protocol import Loaded, Loading
 from specviz.worker.session import EngineSession
 
 
@@ -206,6 +206,8 @@ class SweepControl:
         """See sweep.runner.SweepListener."""
         if isinstance(message, Loading):
             self.bar.show_loading(f"Loading the {message.role.value}, {Path(message.path).name}…")
+        elif isinstance(message, Loaded):
+            self.bar.show_loading("")
         self._host.on_sweep_notice(message)
 
     # Results -----------------------------------------------------------------------------------

@@ -69,7 +69,6 @@ class SweepPage(QWidget):
         self._results: SweepResults | None = None
         self._running = False
         self._stale = self._told = ""
-        self._follow_best = True
         self.verdict = VerdictBar()
         self.verdict.setObjectName("sweep-verdict")
         headline = self.verdict.findChild(QLabel, "verdict-headline")
@@ -187,7 +186,7 @@ class SweepPage(QWidget):
     def show_results(self, results: SweepResults | None, *, running: bool = False) -> None:
         """Show these results from now on; None: there are none."""
         self._results, self._running = results, running
-        self._follow_best = True
+        self.table.choose(None)
         self.refresh()
 
     def note_change(self) -> None:
@@ -196,7 +195,7 @@ class SweepPage(QWidget):
             self._late.start()
 
     def set_running(self, running: bool) -> None:
-        """Whether the results still grow."""
+        """Whether the results still grow; when they no longer do, the best one is chosen."""
         self._running = running
         self.refresh()
 
@@ -248,10 +247,10 @@ class SweepPage(QWidget):
             rows = results.rows()
             self.chart.show_results(results)
             self.table.set_rows(_table_rows(results, rows))
-            best = next((row.index for row in rows if row.is_best), None)
-            if self._follow_best and best is not None and not self._running:
-                self._follow_best = False
-                self.table.choose(best)
+            if not self._running and self.table.chosen is None:
+                self.table.choose(_first_to_look_at(rows))
+            for action in ("csv", "json"):
+                self.buttons[action].setEnabled(results.n_added > 0)
             self._show_prompts()
         self._show_verdict()
 
@@ -311,6 +310,13 @@ def _table_rows(results: SweepResults, rows: Sequence[SweepRow]) -> list[TableRo
             if row.index is not None
         ),
     ]
+
+
+def _first_to_look_at(rows: Sequence[SweepRow]) -> int | None:
+    """The best setting, or the one that comes closest to helping."""
+    measured = [row for row in rows if row.measured]
+    closest = max(measured, key=lambda row: (row.is_best, row.speedup or 0.0), default=None)
+    return closest.index if closest is not None else None
 
 
 def _heading(title: str) -> QLabel:

@@ -181,9 +181,10 @@ class SettingsLine(QPushButton):
             self.view = SettingsView(self.window())
         self.view.apply_palette(self._palette)
         self.view.show_rows(self._rows, self._run)
+        if self.view.isVisible():
+            self.view.raise_()
+            self.view.activateWindow()
         self.view.show()
-        self.view.raise_()
-        self.view.activateWindow()
         self.opened.emit()
 
 

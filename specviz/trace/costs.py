@@ -251,10 +251,10 @@ def _at(points: Sequence[tuple[int, float, int]], x: float) -> float | None:
     first_x, first, _ = points[0]
     last_x, last, _ = points[-1]
     if len(points) == 1:
-        return _finite(first * x / first_x)
+        return _finite(first * (x / first_x))
     if x < first_x:
         fallen = first - _slope(points) * (first_x - x)
-        return _finite(max(fallen, first * x / first_x))
+        return _finite(max(fallen, first * (x / first_x)))
     if x > last_x:
         return _finite(last + _slope(points) * (x - last_x))
     for (left, low, _), (right, high, _) in pairwise(points):

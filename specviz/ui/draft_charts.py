@@ -15,7 +15,7 @@ from specviz.ui.segments import Segment, SegmentedControl
 from specviz.ui.theme import Palette
 
 HEADING = 22
-GAP = 4
+GAP = 7
 BY_POSITION, BY_LENGTH = "position", "length"
 _CHARTS = (
     Segment(

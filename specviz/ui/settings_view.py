@@ -31,7 +31,7 @@ from specviz.ui.theme import DARK, Palette
 COLUMNS = ("Setting", "Asked for", "In effect", "")
 DIFFERS = "≠ differs"
 LONGEST_VALUE = 80
-SIZE = (640, 560)
+SIZE = (720, 600)
 
 
 def difference_words(rows: Sequence[SettingRow]) -> str:
@@ -214,7 +214,8 @@ def _table() -> QTableWidget:
     header = table.horizontalHeader()
     header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     header.setHighlightSections(False)
-    for column in range(3):
+    header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+    for column in (1, 2):
         header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
     header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
     return table

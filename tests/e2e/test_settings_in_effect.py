@@ -89,6 +89,7 @@ def test_changes_wait_for_a_reload_and_the_record_keeps_what_was_in_effect(qtbot
     drive(tmp_path, body)
 
 
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
 def test_a_context_that_was_rounded_is_marked_in_the_view(qtbot, files, tmp_path):
     async def body(controller: Controller) -> None:
         controller.window.files_dropped.emit([files["target"], files["draft"]])

@@ -39,7 +39,7 @@ def result_lines(results: SweepResults) -> list[str]:
     rows = [results.baseline_row, *results.rows()]
     table = [list(COLUMNS), *([*_cells(row)] for row in rows if _was_run(row))]
     n_total = results.plan.n_runs
-    lines = [results.sentence()]
+    lines = [results.sentence(), *([caution] if (caution := results.caution()) else [])]
     if not results.complete:
         lines.append(
             f"Stopped after {results.n_added} of {n_total} runs; this is what was measured."

@@ -55,6 +55,7 @@ def report(results: SweepResults) -> dict[str, Any]:
         "rows": [_row(row, plan) for row in rows],
         "best": best,
         "sentence": results.sentence(),
+        "caution": results.caution() or None,
         "llama_server": {
             "release": LLAMA_CPP_RELEASE,
             "best": None if best is None else server_command(plan.config(0, best)),

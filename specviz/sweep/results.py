@@ -18,6 +18,9 @@ from specviz.trace.trace import Trace
 
 BASELINE_LABEL = "baseline"
 
+UNSTEADY = 1.5
+"""From this quotient of the baseline's speeds on two prompts on, the measurement is doubtful."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRow:
@@ -147,6 +150,24 @@ class SweepResults:
     def sentence(self) -> str:
         """What the sweep came to, in words."""
         return sentence_of(self.rows())
+
+    def caution(self) -> str:
+        """Why these figures should be taken with care, in a sentence; empty where nothing is known.
+
+        The baseline is the same work on every prompt, so its speed is a measure of the machine.
+        """
+        speeds = [
+            result.tokens_per_second
+            for result in self.baseline_row.measured
+            if result.tokens_per_second
+        ]
+        factor = max(speeds) / min(speeds) if speeds else 1.0
+        if factor < UNSTEADY:
+            return ""
+        return (
+            f"The baseline is {factor:.1f}× as fast on one prompt as on another: either the "
+            "prompts differ much in length, or the machine was busy, and the figures say little."
+        )
 
     def _add(self, prompt: int, point: int | None, trace: Trace | None, error: str) -> None:
         self.n_added += 1

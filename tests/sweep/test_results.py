@@ -123,6 +123,14 @@ def test_two_tokens_of_one_draft_are_counted_over_prompts() -> None:
     assert only.tokens_per_second == pytest.approx(11)
 
 
+def test_a_baseline_of_many_speeds_is_a_reason_for_care() -> None:
+    steady = measured(plan_of(1), [(10, 12), (14, 15)])
+    assert steady.caution() == ""
+    busy = measured(plan_of(1), [(10, 12), (26, 27)])
+    assert busy.caution().startswith("The baseline is 2.6× as fast on one prompt as on another")
+    assert SweepResults(plan_of(1)).caution() == ""
+
+
 # Repeats -----------------------------------------------------------------------------------------
 def test_repeats_give_medians_and_a_spread() -> None:
     results = SweepResults(plan_of(2, prompts=["Story"], n_repeats=3))

@@ -8,9 +8,20 @@ from typing import Protocol
 from specviz.engine.model import Cancellation
 from specviz.trace.config import LoadConfig
 from specviz.trace.events import Environment, RunEvent
-from specviz.worker.protocol import Device, Loaded, Loading, Prefilling, Run
+from specviz.worker.protocol import (
+    Checking,
+    CheckLossless,
+    CostMeasured,
+    Device,
+    Loaded,
+    Loading,
+    LosslessChecked,
+    MeasureCosts,
+    Prefilling,
+    Run,
+)
 
-Report = Callable[[Loading | Loaded | Prefilling], None]
+Report = Callable[[Loading | Loaded | Prefilling | CostMeasured | Checking | LosslessChecked], None]
 
 
 class Engine(Protocol):
@@ -28,6 +39,16 @@ class Engine(Protocol):
 
     def run(self, run: Run, report: Report, cancelled: Cancellation) -> Iterator[RunEvent]:
         """The events of one run; loads first where needed. Raises Cancelled while loading."""
+        ...
+
+    def measure_costs(self, command: MeasureCosts, report: Report, cancelled: Cancellation) -> None:
+        """Report `CostMeasured` for each width and length. Raises Cancelled."""
+        ...
+
+    def check_lossless(
+        self, command: CheckLossless, report: Report, cancelled: Cancellation
+    ) -> None:
+        """Evaluate a recorded run anew and report `LosslessChecked`. Raises Cancelled."""
         ...
 
     def abort(self) -> None:

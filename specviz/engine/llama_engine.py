@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
 from specviz.engine import chat_template
+from specviz.engine.cost_measurement import measure
 from specviz.engine.decode import DecodeLoop, Job
 from specviz.engine.drafting.base import Drafter
 from specviz.engine.drafting.chain import DrafterChain
-from specviz.engine.drafting.draft_model import DraftModelDrafter
-from specviz.engine.drafting.next_token import NextTokenDrafter
-from specviz.engine.drafting.ngram_cache import NgramCacheDrafter
-from specviz.engine.drafting.ngram_map import NgramMapDrafter
-from specviz.engine.drafting.ngram_mod import NgramModDrafter
-from specviz.engine.drafting.ngram_simple import NgramSimpleDrafter
 from specviz.engine.effective import run_settings
 from specviz.engine.engine import Report
+from specviz.engine.fresh_check import check_anew
 from specviz.engine.hardware import physical_cores
 from specviz.engine.llama import build, next_token
 from specviz.engine.llama.context import MIN_OUTPUTS, Context, warm_up
-from specviz.engine.llama.draft import LlamaDraft
+from specviz.engine.llama.fresh import FreshMemory
 from specviz.engine.llama.native_log import start as start_library
 from specviz.engine.llama.sampler import Sampler
 from specviz.engine.llama.target import LlamaTarget
 from specviz.engine.llama.weights import Weights
-from specviz.engine.model import Cancellation
+from specviz.engine.lossless_request import fork_of
+from specviz.engine.measured_passes import check_text, passage, passes
+from specviz.engine.model import Cancellation, Progress
+from specviz.engine.new_drafter import new_drafter
+from specviz.engine.slot import (
+    Slot,
+    change_reasons,
+    context_of,
+    depth_of,
+    file_stamp,
+    serves,
+)
 from specviz.errors import EngineError, PairError, SettingError, SpecvizError
 from specviz.models.compatibility import check_pair
-from specviz.models.memory import older_states
 from specviz.models.model_file import FileKind, ModelFile, inspect_model
 from specviz.trace.config import (
     DraftSource,
@@ -44,48 +50,16 @@ from specviz.trace.config import (
     SpeculationConfig,
 )
 from specviz.trace.events import Environment, RunEvent, RunStarted, Scalar
-from specviz.worker.protocol import Device, Loaded, Loading, Prefilling, Run
-
-
-@dataclass(slots=True)
-class Slot:
-    """One model in memory, with the settings it was loaded by."""
-
-    spec: ModelSpec
-    repack: bool
-    stamp: tuple[int, int] | None
-    file: ModelFile
-    weights: Weights
-    context: Context | None = None
-    context_key: tuple[object, ...] = ()
-    head_context: next_token.HeadContext | None = None
-    head: next_token.NextTokenHead | None = None
-
-    def close(self) -> None:
-        self.close_context()
-        self.weights.close()
-
-    def close_context(self) -> None:
-        self.head = None
-        if self.head_context:
-            self.head_context.close()
-            self.head_context = None
-        if self.context:
-            self.context.close()
-            self.context = None
-            self.context_key = ()
-
-    @property
-    def contexts(self) -> list[Context]:
-        return [context for context in (self.context, self.head_context) if context is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """How far a check may go: draft tokens at most, and older states to keep for undoing them."""
-
-    longest_draft: int = 0
-    n_snapshots: int = 0
+from specviz.worker.protocol import (
+    CheckLossless,
+    Device,
+    Loaded,
+    Loading,
+    LosslessChecked,
+    MeasureCosts,
+    Prefilling,
+    Run,
+)
 
 
 class LlamaEngine:
@@ -96,6 +70,7 @@ class LlamaEngine:
         self._safe_mode = safe_mode
         self._slots: dict[Role, Slot] = {}
         self._config: LoadConfig | None = None
+        self._fresh: FreshMemory | None = None
 
     @property
     def environment(self) -> Environment:
@@ -121,6 +96,8 @@ class LlamaEngine:
         for slot in list(self._slots.values()):
             for context in slot.contexts:
                 context.abort()
+        if (fresh := self._fresh) is not None:
+            fresh.abort()
 
     def unload(self) -> None:
         for role in (Role.DRAFT, Role.TARGET):
@@ -157,7 +134,7 @@ class LlamaEngine:
                 draft=draft.file.info if draft else None,
                 effective=self._load_settings(),
                 reasons=tuple(reasons),
-                rollback=_context_of(target).rollback.value,
+                rollback=context_of(target).rollback.value,
             )
         )
 
@@ -192,7 +169,7 @@ class LlamaEngine:
     ) -> None:
         repack = config.repack and not self._safe_mode
         slot = self._slots.get(role)
-        if slot is None or not _serves(slot, spec, repack):
+        if slot is None or not serves(slot, spec, repack):
             self._drop(role)
             slot = self._read_weights(role, spec, repack, report, cancelled)
             self._slots[role] = slot
@@ -205,9 +182,10 @@ class LlamaEngine:
         spec: ModelSpec,
         config: LoadConfig,
         speculation: SpeculationConfig | None,
+        n_rows: int = 1,
     ) -> None:
         try:
-            self._set_up_context(self._slots[role], spec, config, speculation)
+            self._set_up_context(self._slots[role], spec, config, speculation, n_rows)
         except SpecvizError as error:
             self._drop(role)
             self._config = None
@@ -216,7 +194,7 @@ class LlamaEngine:
     def _read_weights(
         self, role: Role, spec: ModelSpec, repack: bool, report: Report, cancelled: Cancellation
     ) -> Slot:
-        stamp = _stamp(spec.path)
+        stamp = file_stamp(spec.path)
         file = _inspect(spec, role)
         if file.kind is not FileKind.MODEL:
             raise _about(role, PairError(file.explanation, "Choose another file."))
@@ -252,10 +230,11 @@ class LlamaEngine:
         spec: ModelSpec,
         config: LoadConfig,
         speculation: SpeculationConfig | None,
+        n_rows: int,
     ) -> None:
         n_threads = spec.n_threads or physical_cores()
-        depth = _depth(slot, speculation, config.n_batch)
-        n_outputs = max(MIN_OUTPUTS, 1 + depth.longest_draft)
+        depth = depth_of(slot, speculation, config.n_batch)
+        n_outputs = max(MIN_OUTPUTS, 1 + depth.longest_draft, n_rows)
         if slot.context and slot.context.n_outputs >= n_outputs:
             n_outputs = slot.context.n_outputs
         key = (
@@ -287,7 +266,7 @@ class LlamaEngine:
         """The loaded settings as read back from the engine."""
         settings: dict[str, Scalar] = {}
         for role, slot in self._slots.items():
-            context = _context_of(slot)
+            context = context_of(slot)
             if role is Role.TARGET:
                 settings["n_ctx"] = context.n_ctx
                 settings["n_ctx_allocated"] = context.n_ctx_allocated
@@ -310,10 +289,8 @@ class LlamaEngine:
         self._load_for(config, report, cancelled)
         start = perf_counter()
         target, draft = self._slots[Role.TARGET], self._slots.get(Role.DRAFT)
-        context = _context_of(target)
-        for slot in self._slots.values():
-            for each in slot.contexts:
-                each.rearm()
+        context = context_of(target)
+        self._rearm()
         text, template = self._prompt(config, target)
         prompt = _token_ids(target.weights, text, template)
         _check_prompt(len(prompt), context.n_ctx)
@@ -359,13 +336,59 @@ class LlamaEngine:
         finally:
             sampler.close()
 
+    def _rearm(self) -> None:
+        for slot in self._slots.values():
+            for context in slot.contexts:
+                context.rearm()
+
+    def measure_costs(self, command: MeasureCosts, report: Report, cancelled: Cancellation) -> None:
+        config, n_rows = command.config, command.n_rows
+        self._load_for(config, report, cancelled)
+        self._rearm()
+        target, draft = self._slots[Role.TARGET], self._slots.get(Role.DRAFT)
+        text = command.token_ids or _token_ids(target.weights, *self._prompt(config, target))
+        check_text(text, target.weights.n_vocab)
+        text_and_rows = passage(text, n_rows, context_of(target).n_ctx)
+        if context_of(target).n_outputs < n_rows:
+            load, speculation = config.load, config.speculation
+            self._prepare_context(Role.TARGET, load.target, load, speculation, n_rows)
+
+        def progress(role: Role) -> Progress:
+            return lambda done, total: report(
+                Prefilling(run_id="", role=role, n_done=done, n_total=total)
+            )
+
+        try:
+            measured = passes(target, draft, config, text_and_rows, progress, cancelled)
+            measure(measured, report, cancelled)
+        finally:
+            # the next run evaluates its prompt in the batches that it always does
+            for slot in self._slots.values():
+                for context in slot.contexts:
+                    context.clear()
+
+    def check_lossless(
+        self, command: CheckLossless, report: Report, cancelled: Cancellation
+    ) -> None:
+        fork = fork_of(command)
+        self._load_for(command.config, report, cancelled)
+        self._rearm()
+        target, draft = self._slots[Role.TARGET], self._slots.get(Role.DRAFT)
+        prompt = _token_ids(target.weights, *self._prompt(command.config, target))
+        _check_prompt(len(prompt), context_of(target).n_ctx)
+        check = check_anew(command, fork, prompt, target, draft, report, cancelled, self._watch)
+        report(LosslessChecked(check=check))
+
+    def _watch(self, memory: FreshMemory | None) -> None:
+        self._fresh = memory
+
     def _load_for(self, config: RunConfig, report: Report, cancelled: Cancellation) -> None:
         """Reload where models or settings differ; a new context where checks may go further.
 
         The baseline gets the very context that its speculative run will use.
         """
         same = self._config == config.load and all(
-            _serves(slot, slot.spec, slot.repack) for slot in self._slots.values()
+            serves(slot, slot.spec, slot.repack) for slot in self._slots.values()
         )
         if not same:
             self._load(config.load, config.speculation, report, cancelled)
@@ -374,8 +397,8 @@ class LlamaEngine:
 
     def _reaches(self, config: RunConfig) -> bool:
         target = self._slots[Role.TARGET]
-        context = _context_of(target)
-        depth = _depth(target, config.speculation, config.load.n_batch)
+        context = context_of(target)
+        depth = depth_of(target, config.speculation, config.load.n_batch)
         asked_snapshots = target.context_key[-1]
         return context.n_outputs > depth.longest_draft and asked_snapshots == depth.n_snapshots
 
@@ -404,65 +427,7 @@ class LlamaEngine:
     def _drafter(
         self, source: DraftSource, config: RunConfig, target: Slot, draft: Slot | None
     ) -> Drafter:
-        """A fresh drafter: nothing of an earlier run is known to it."""
-        speculation = config.speculation
-        rules = (speculation.n_max, speculation.n_min, speculation.p_min)
-        match source:
-            case DraftSource.NGRAM_SIMPLE:
-                return NgramSimpleDrafter(speculation.ngram_simple)
-            case DraftSource.NGRAM_MAP_K:
-                return NgramMapDrafter(speculation.ngram_map_k, source)
-            case DraftSource.NGRAM_MAP_K4V:
-                return NgramMapDrafter(speculation.ngram_map_k4v, source)
-            case DraftSource.NGRAM_MOD:
-                return NgramModDrafter(speculation.ngram_mod)
-            case DraftSource.NGRAM_CACHE:
-                return NgramCacheDrafter(speculation.ngram_cache, target.weights.n_vocab)
-            case DraftSource.DRAFT_SIMPLE:
-                if draft is None or draft.context is None:
-                    raise SettingError(
-                        "There is no draft model to draft with.", "Choose a draft file."
-                    )
-                model = LlamaDraft(draft.context, target.weights.n_vocab)
-                return DraftModelDrafter(model, *rules)
-            case DraftSource.DRAFT_MTP:
-                return NextTokenDrafter(self._head(target, config.load), *rules)
-
-    def _head(self, slot: Slot, config: LoadConfig) -> next_token.NextTokenHead:
-        """The target's next-token block, with a context of its own."""
-        name, n_blocks = slot.file.info.name, slot.file.nextn_layers
-        if n_blocks != 1:
-            raise SettingError(
-                f"{name} has no next-token (MTP) block to draft with."
-                if n_blocks == 0
-                else f"{name} has {n_blocks} next-token (MTP) blocks; only one can be used.",
-                "Choose another drafting method.",
-            )
-        if not slot.weights.next_token:
-            raise SettingError(
-                "This build of llama-cpp-python cannot draft with next-token (MTP) blocks.",
-                "Choose another drafting method.",
-            )
-        if slot.head is None:
-            context = _context_of(slot)
-            slot.head_context = next_token.HeadContext(
-                slot.weights, slot.spec, config, target=context, n_threads=context.n_threads
-            )
-            slot.head = next_token.NextTokenHead(slot.head_context, slot.weights.n_vocab)
-        return slot.head
-
-
-def _context_of(slot: Slot) -> Context:
-    assert slot.context is not None
-    return slot.context
-
-
-def _depth(slot: Slot, speculation: SpeculationConfig | None, n_batch: int) -> Depth:
-    """How far checks on this target go with these sources; nothing where they are not known."""
-    if speculation is None:
-        return Depth()
-    longest = max(map(speculation.longest_draft, speculation.sources), default=0)
-    return Depth(longest, older_states(slot.file, speculation, n_batch))
+        return new_drafter(source, config, target, draft)
 
 
 def _token_ids(weights: Weights, text: str, template: str) -> list[int]:
@@ -489,24 +454,6 @@ def _check_prompt(n_prompt: int, n_ctx: int) -> None:
         )
 
 
-def _stamp(path: str) -> tuple[int, int] | None:
-    """Size and time of a file, to notice that another one took its name; None when it is gone."""
-    try:
-        status = Path(path).stat()
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns
-
-
-def _serves(slot: Slot, spec: ModelSpec, repack: bool) -> bool:
-    """Whether what is loaded is what is asked for; a file deleted since still serves."""
-    known = (slot.spec.path, slot.spec.n_gpu_layers, slot.repack)
-    return known == (spec.path, spec.n_gpu_layers, repack) and _stamp(spec.path) in (
-        None,
-        slot.stamp,
-    )
-
-
 def _inspect(spec: ModelSpec, role: Role) -> ModelFile:
     try:
         return inspect_model(Path(spec.path))
@@ -531,32 +478,3 @@ def _whole_percents(report: Callable[[float], None]) -> Callable[[float], None]:
             report(min(max(fraction, 0.0), 1.0))
 
     return on_progress
-
-
-def change_reasons(old: LoadConfig | None, new: LoadConfig) -> list[str]:
-    """In words, what differs between what was loaded and what is asked for."""
-    if old is None:
-        return []
-    reasons = []
-    pairs = (
-        (old.n_ctx, new.n_ctx, "context"),
-        (old.n_batch, new.n_batch, "prefill batch"),
-        (old.flash_attention, new.flash_attention, "flash attention"),
-        (old.repack, new.repack, "repacked weights"),
-    )
-    reasons += [name for before, after, name in pairs if before != after]
-    for role, before, after in (
-        ("target", old.target, new.target),
-        ("draft", old.draft, new.draft),
-    ):
-        if before is None or after is None:
-            if before is not after:
-                reasons.append(f"{role} added" if before is None else f"{role} removed")
-            continue
-        details = (
-            (before.path, after.path, f"{role} file"),
-            (before.n_gpu_layers, after.n_gpu_layers, f"{role} layers on GPU"),
-            ((before.type_k, before.type_v), (after.type_k, after.type_v), f"{role} KV types"),
-        )
-        reasons += [name for was, now, name in details if was != now]
-    return reasons

@@ -26,7 +26,8 @@ from typing import Any
 from specviz.engine.engine import Engine
 from specviz.engine.hardware import physical_cores
 from specviz.engine.model import Cancelled
-from specviz.engine.scripted import Fault, ScriptedEngine, read_script
+from specviz.engine.script import Fault, read_script
+from specviz.engine.scripted import ScriptedEngine
 from specviz.errors import FileError, PairError, SettingError, SpecvizError
 from specviz.trace import codec
 from specviz.trace.config import Role
@@ -35,6 +36,7 @@ from specviz.worker.entry import WorkerOptions
 from specviz.worker.protocol import (
     COMMAND_KINDS,
     Cancel,
+    CheckLossless,
     Command,
     Devices,
     Done,
@@ -42,6 +44,7 @@ from specviz.worker.protocol import (
     Failed,
     ListDevices,
     Load,
+    MeasureCosts,
     Notice,
     Requantise,
     Run,
@@ -179,6 +182,10 @@ class Host:
                 engine.load(command.config, self.send, self._cancelled)
             case Run():
                 self._run(engine, command)
+            case MeasureCosts():
+                engine.measure_costs(command, self.send, self._cancelled)
+            case CheckLossless():
+                engine.check_lossless(command, self.send, self._cancelled)
             case Unload():
                 engine.unload()
             case ListDevices():

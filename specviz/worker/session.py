@@ -22,8 +22,8 @@ from specviz.trace.config import LoadConfig, RunConfig
 from specviz.trace.events import RunStarted
 from specviz.worker.client import EngineClient, Message, died_in_native_code
 from specviz.worker.protocol import (
-    CheckLossless,
     Checking,
+    CheckLossless,
     Command,
     CostMeasured,
     Devices,

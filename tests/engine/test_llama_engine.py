@@ -13,8 +13,9 @@ import pytest
 from support import tiny_gguf
 
 from specviz.engine.llama.target import LlamaTarget
-from specviz.engine.llama_engine import LlamaEngine, change_reasons
+from specviz.engine.llama_engine import LlamaEngine
 from specviz.engine.model import Cancelled
+from specviz.engine.slot import change_reasons
 from specviz.errors import EngineError, FileError, SettingError
 from specviz.trace.comparison import compare
 from specviz.trace.config import (

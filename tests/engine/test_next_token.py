@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 from support import tiny_gguf
 
-from specviz.engine import llama_engine
+from specviz.engine import slot
 from specviz.engine.drafting.base import Proposal
 from specviz.engine.drafting.chain import DrafterChain
 from specviz.engine.llama import next_token
@@ -61,7 +61,7 @@ def engine():
 @pytest.fixture(params=["snapshots", "checkpoint"])
 def rollback(request, monkeypatch):
     if request.param == "checkpoint":
-        monkeypatch.setattr(llama_engine, "older_states", lambda *_: 0)
+        monkeypatch.setattr(slot, "older_states", lambda *_: 0)
     return request.param
 
 

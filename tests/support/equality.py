@@ -20,7 +20,8 @@ from support.noisy_drafter import NoisyDrafter
 
 from specviz.engine.drafting.base import Drafter
 from specviz.engine.drafting.chain import DrafterChain
-from specviz.engine.llama_engine import LlamaEngine, Slot
+from specviz.engine.llama_engine import LlamaEngine
+from specviz.engine.slot import Slot
 from specviz.trace.config import (
     DraftSource,
     LoadConfig,

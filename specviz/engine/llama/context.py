@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from llama_cpp import llama_cpp as lib
 from numpy.typing import NDArray
 
+from specviz.engine.llama.abort import AbortSwitch
 from specviz.engine.llama.native_log import last_error, start
 from specviz.engine.llama.weights import Weights
 from specviz.engine.model import Cancellation, Cancelled, Progress
@@ -113,8 +113,7 @@ class Context:
         self._n_removable = 0
         self._spoiled = False
         self._end_of_prompt = SavedState(on_device=False)
-        self._abort = ctypes.create_string_buffer(2)
-        self._set_abort_callback()
+        self._abort = AbortSwitch(self.handle)
         self._make_batch()
         self._count_up = np.arange(self.n_batch, dtype=np.int32)
         self._scores_at: int | None = None
@@ -143,26 +142,12 @@ class Context:
             lib.llama_free(self.handle)
             self.handle = None
 
-    def _set_abort_callback(self) -> None:
-        """Let `abort` reach into a running graph without taking the interpreter lock.
-
-        libc's strlen serves as the callback: it returns 0 until the first byte of its argument is
-        set. Where libc is not at hand a decode runs to the end of its batch.
-        """
-        if sys.platform == "win32":
-            return
-        strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
-        self._abort_callback = lib.ggml_abort_callback(strlen)
-        lib.llama_set_abort_callback(
-            self.handle, self._abort_callback, ctypes.c_void_p(ctypes.addressof(self._abort))
-        )
-
     def abort(self) -> None:
         """Make a running decode return early; callable from any thread."""
-        self._abort[0] = b"\x01"
+        self._abort.abort()
 
     def rearm(self) -> None:
-        self._abort[0] = b"\x00"
+        self._abort.rearm()
 
     def set_threads(self, n_threads: int) -> None:
         lib.llama_set_n_threads(self.handle, n_threads, n_threads)

@@ -149,6 +149,7 @@ def walk(path: DraftPath, n_draft: int) -> Walk:
     places, n_places = path.places, len(path.places)
     rates = _rates(places)
     steps: dict[tuple[int, bool], float] = defaultdict(float)
+    cut: dict[tuple[int, int], float] = defaultdict(float)
     starts = [0.0] * (n_places + 1)
     starts[0] = 1.0
     ended_inside = 0.0
@@ -157,55 +158,44 @@ def walk(path: DraftPath, n_draft: int) -> Walk:
         if not likely:
             continue
         most = min(n_draft, n_places - start - 1) if path.is_budgeted else n_draft
-        for i in range(most):
-            if start + i == n_places:
-                steps[min(most, i + path.n_off_end), False] += likely
-                ended_inside += likely
-                likely = 0.0
-                break
-            place = places[start + i]
+        for at in range(start, min(start + most, n_places)):
+            place, length = places[at], at - start
             if place.guess is Guess.RIGHT:
                 continue
-            after = start + i + 1
-            unknown = place.guess is Guess.UNKNOWN
-            wrong = likely * rates[Guess.WRONG] if unknown else likely
-            nothing = likely * rates[Guess.NOTHING] if unknown else likely
-            if unknown or place.guess is Guess.WRONG:
-                seen = Place(Guess.WRONG, 1) if unknown else place
-                _add_wrong(steps, wrong, i, seen, most, path.going_on)
-                starts[after] += wrong
-            if unknown or place.guess is Guess.NOTHING:
-                steps[i, True] += nothing
-                starts[after] += nothing
-            likely = likely * rates[Guess.RIGHT] if unknown else 0.0
-            if not likely:
-                break
-        if likely:
-            steps[most, most == 0] += likely
-            if start + most < n_places:
-                starts[start + most + 1] += likely
+            if place.guess is Guess.WRONG:
+                length += place.n_off
+                if place.ended and length < most:
+                    steps[length, True] += likely
+                else:
+                    cut[min(length, most), most] += likely
+            elif place.guess is Guess.NOTHING:
+                steps[length, True] += likely
             else:
-                ended_inside += likely
-    n_accepted = n_places - sum(steps.values()) + ended_inside
-    return Walk(n_tokens=n_places, n_accepted=n_accepted, steps=dict(steps))
+                cut[length + 1, most] += likely * rates[Guess.WRONG]
+                steps[length, True] += likely * rates[Guess.NOTHING]
+                starts[at + 1] += likely * (1 - rates[Guess.RIGHT])
+                likely *= rates[Guess.RIGHT]
+                continue
+            starts[at + 1] += likely
+            likely = 0.0
+            break
+        if start + most < n_places:
+            steps[most, most == 0] += likely
+            starts[start + most + 1] += likely
+        else:
+            steps[min(most, n_places - start + path.n_off_end), False] += likely
+            ended_inside += likely
+    for (length, most), likely in cut.items():
+        _go_on(steps, likely, length, most, path.going_on)
+    found = {kind: likely for kind, likely in steps.items() if likely > 0}
+    n_accepted = n_places - sum(found.values()) + ended_inside
+    return Walk(n_tokens=n_places, n_accepted=n_accepted, steps=found)
 
 
-def _add_wrong(
-    steps: dict[tuple[int, bool], float],
-    likely: float,
-    n_right: int,
-    place: Place,
-    most: int,
-    going_on: float,
+def _go_on(
+    steps: dict[tuple[int, bool], float], likely: float, length: int, most: int, going_on: float
 ) -> None:
-    """A step whose draft is wrong behind `n_right` tokens, and goes on, unless it had ended."""
-    length = n_right + place.n_off
-    if length >= most:
-        steps[most, False] += likely
-        return
-    if place.ended:
-        steps[length, True] += likely
-        return
+    """Drafts known to have `length` tokens, spread over the lengths at which they may end."""
     for n in range(length, most):
         steps[n, True] += likely * (1 - going_on)
         likely *= going_on

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from specviz.sweep.axes import METHOD, Axis
-from specviz.sweep.plan import SweepPlan, SweepPrompt, grid
+from specviz.sweep.plan import Grid, SweepPlan, SweepPrompt, grid
 from specviz.trace.config import DraftSource, RunConfig
 from specviz.trace.validation import LARGEST_NGRAM, NGRAM_SIZES
 from specviz.ui.sweep_lists import ListFormat
@@ -126,13 +126,13 @@ class SweepChoice:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, and a sentence for each reason why combinations were left out of it.
+    """A plan, and what was left out of it and why, in words.
 
     `why_none`: where that left nothing to try, the first reason.
     """
 
     plan: SweepPlan
-    notes: tuple[str, ...] = ()
+    note: str = ""
     why_none: str = ""
 
 
@@ -152,4 +152,11 @@ def plan_of(base: RunConfig, choice: SweepChoice, prompts: Sequence[SweepPrompt]
     found = grid(base, axes)
     plan = SweepPlan(base, tuple(prompts), found.points, choice.n_repeats)
     why_none = found.dropped[0].reason if found.dropped and not found.points else ""
-    return Planned(plan, tuple(found.notes), why_none)
+    return Planned(plan, _left_out(found), why_none)
+
+
+def _left_out(found: Grid) -> str:
+    if len(found.notes) < 2:
+        return "".join(found.notes)
+    n, n_all = len(found.dropped), len(found.dropped) + len(found.points)
+    return f"{n} of {n_all} settings are left out. The first: {found.dropped[0].reason}"

@@ -100,7 +100,7 @@ class SweepControl:
                 self._planned, self._too_much = None, str(error)
         self.reason = self._why_not(choice, problem, ready)
         planned = self._planned
-        note = " ".join(planned.notes) if planned is not None else ""
+        note = planned.note if planned is not None else ""
         words = plan_words(planned.plan) if planned is not None else ""
         self.bar.show_plan(words, blocked=self.reason, note=note)
         self.page.set_summary(self.page.form.summary())

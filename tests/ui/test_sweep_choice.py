@@ -28,7 +28,7 @@ def test_every_value_makes_a_point_and_what_is_empty_is_as_in_the_setup():
     assert [point.speculation.n_max for point in points] == [1, 2, 4]
     assert {point.speculation.p_min for point in points} == {0.25}
     assert planned.plan.n_runs == 3 * (3 + 1)
-    assert not planned.notes and not planned.why_none
+    assert not planned.note and not planned.why_none
 
 
 def test_sources_draft_alone_in_turn_with_their_own_values():
@@ -48,8 +48,7 @@ def test_what_cannot_work_is_left_out_and_said():
     base = replace(base, speculation=replace(base.speculation, n_min=3))
     planned = plan_of(base, SweepChoice(values={"draft-tokens": (2, 4)}), PROMPTS)
     assert [point.speculation.n_max for point in planned.plan.points] == [4]
-    (note,) = planned.notes
-    assert note.startswith("1 of 2 settings is left out: The minimum of 3 draft tokens")
+    assert planned.note.startswith("1 of 2 settings is left out: The minimum of 3 draft tokens")
 
 
 def test_without_a_draft_model_nothing_is_left_and_why_is_said():

@@ -6,6 +6,7 @@ Knows the verdict and does not make it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -79,11 +80,13 @@ def explain(
 def _too_short(
     baseline: Trace, speculative: Trace, terms: Terms, n_repeats: int
 ) -> Iterator[Reason]:
-    """It concerns all other figures, so it weighs as much as all of them."""
+    """It weighs what a mean of so few steps may be off by: a step's cost ÷ the root of them."""
     n = min(baseline.counts.committed, speculative.counts.committed)
     if n * n_repeats < SHORT_ANSWER:
-        size = terms.step_cost + n / terms.n_steps
-        yield Reason(size, f"With {n} tokens the answer is too short for a stable figure.")
+        yield Reason(
+            terms.step_cost / math.sqrt(terms.n_steps),
+            f"With {n} tokens the answer is too short for a stable figure.",
+        )
 
 
 def _prefill(baseline: Trace, speculative: Trace, terms: Terms) -> Iterator[Reason]:

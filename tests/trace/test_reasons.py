@@ -411,7 +411,7 @@ def test_a_short_answer_is_told_unless_repeats_make_up_for_it() -> None:
     short = run_of(*[(3, 2, {"verify": 0.018})] * 4)
     base = exact_baseline(short)
     caveat = "With 12 tokens the answer is too short for a stable figure."
-    assert compare(base, short).reasons[0] == caveat
+    assert caveat in compare(base, short).reasons
     assert caveat not in compare_repeated([base] * 3, [short] * 3).reasons
 
 
@@ -422,8 +422,8 @@ def test_the_weightiest_come_first_and_there_are_not_too_many() -> None:
     reasons = compare(exact_baseline(short, prefill_seconds=30), short).reasons
     assert len(reasons) == 5
     assert reasons[0].startswith("Reading the prompt")
-    assert reasons[1].startswith("With 8 tokens")
-    assert reasons[2].startswith("Saving and restoring")
+    assert reasons[1].startswith("Saving and restoring")
+    assert reasons[2].startswith("With 8 tokens")
 
 
 @given(runs(closed=True))

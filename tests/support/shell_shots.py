@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton
-from support import traces
+from support import made_sweeps, traces
 
 from specviz.errors import EngineDied, FileError
 from specviz.models.compatibility import PairVerdict
@@ -31,7 +31,9 @@ from specviz.ui.main_menu import RecentPair
 from specviz.ui.main_window import MainWindow
 from specviz.ui.model_card import CardPhase, CardState, error_card, reading_card
 from specviz.ui.shortcuts import ShortcutSheet
+from specviz.ui.sweep_words import plan_words
 from specviz.ui.views import RunViews, make_views
+from specviz.ui.window_mode import WindowMode
 
 SIZES = ((1440, 900), (1280, 800), (1024, 640))
 LONG = "Qwen3-Coder-30B-A3B-Instruct-1M-UD-Q4_K_XL-fine-tuned-by-somebody"
@@ -193,6 +195,24 @@ def finished(window: MainWindow) -> None:
         view.show_trace(run)
 
 
+def sweep(window: MainWindow) -> None:
+    """Before the first sweep."""
+    ready(window)
+    window.set_mode(WindowMode.SWEEP)
+    views = window.views
+    assert isinstance(views, RunViews)
+    views.sweep_bar.show_plan(plan_words(made_sweeps.length_plan()), blocked="")
+
+
+def swept(window: MainWindow) -> None:
+    """Draft lengths over three prompts."""
+    sweep(window)
+    views = window.views
+    assert isinstance(views, RunViews)
+    views.sweep.set_folded(True)
+    views.sweep.show_results(made_sweeps.filled(made_sweeps.length_plan()))
+
+
 STATES: dict[str, Callable[[MainWindow], None]] = {
     each.__name__: each
     for each in (
@@ -208,6 +228,8 @@ STATES: dict[str, Callable[[MainWindow], None]] = {
         dropping,
         locked,
         finished,
+        sweep,
+        swept,
     )
 }
 

@@ -100,6 +100,8 @@ class Controller:
             self.views.break_even,
             self.views.costs,
             self.views.verdict,
+            self.slots,
+            options.script,
             self.on_notice,
         )
         self.clock = DrawClock(self.window)
@@ -309,8 +311,7 @@ class Controller:
         chat, talks = self.dialogue.chat, may(self.state, Action.EDIT_CHAT)
         self._show_hint()
         why_not_measure, speculative = self._why_not_measure(), self._shown()[1]
-        script = str(self._options.script) if self._options.script else None
-        self.examination.set_blocked(why_not_measure, self.slots, script)
+        self.examination.set_blocked(why_not_measure)
         self.views.conversation.set_editing(chat.editing, allowed=talks)
         sweeps = self._sweeps
         if sweeps:
@@ -724,7 +725,8 @@ class Controller:
 
     async def _measure(self, config: RunConfig) -> None:
         try:
-            await self.runner.measure(config)
+            if self.state is not State.CANCELLING:
+                await self.runner.measure(config)
         finally:
             self.clock.stop()
             # a load that was stopped brings no run that would take the line away
@@ -800,8 +802,10 @@ class Controller:
 
     async def _examined(self, work: Coroutine[Any, Any, None]) -> None:
         try:
-            await work
+            if self.state is State.EXAMINING:
+                await work
         finally:
+            work.close()
             self.views.conversation.clear_progress()
         self._rest()
         self._show_end()
@@ -866,6 +870,9 @@ class Controller:
     # What the engine tells -------------------------------------------------------------------
     def on_notice(self, message: EngineMessage) -> None:
         """See runner.Listener."""
+        if self.state is State.CANCELLING:
+            # the wish came before there was a command to stop, while the engine was starting
+            self.session.cancel()
         match message:
             case Loading():
                 self._show_loading(message)

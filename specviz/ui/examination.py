@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
@@ -46,18 +47,20 @@ class Examination:
         break_even: BreakEven,
         costs: CostPanel,
         verdict: VerdictBar,
+        slots: ModelSlots,
+        script: Path | None,
         notify: Callable[[Message], None],
     ) -> None:
         self.measuring = CostMeasuring(session)
         self.checking = LosslessChecking(session)
         self.panel: LosslessPanel | None = None
         self._break_even, self._costs, self._verdict = break_even, costs, verdict
+        self._slots, self._script = slots, script
         self._notify = notify
         self._baseline: Trace | None = None
         self._speculative: Trace | None = None
         self._comparison: Comparison | None = None
         self._seen: tuple[object, ...] = ()
-        self._why_not = ""
         break_even.length_changed.connect(costs.show_length)
         costs.show_length(break_even.length.value())
 
@@ -100,27 +103,26 @@ class Examination:
             self._costs.show_rest(FORGOTTEN)
             self.show_facts()
 
-    def set_blocked(self, why_not_measure: str, slots: ModelSlots, script: str | None) -> None:
-        """Say why nothing can be measured, in a sentence; and find out whether checks can be made.
+    def set_blocked(self, why_not_measure: str) -> None:
+        """Bring the buttons in line with what can be done.
 
-        The first is empty where costs can be measured.
+        Why nothing can be measured is a sentence, empty where it can.
         """
         self._costs.set_blocked(why_not_measure)
-        self._why_not = why_not_check(self._speculative, slots, script)
         self._verdict.show_check(self._speculative is not None and bool(self._speculative.steps))
         if self.panel is not None:
-            self.panel.set_blocked(self._why_not)
+            self.panel.set_blocked(self.why_not_check)
 
     @property
     def why_not_check(self) -> str:
         """Why the run on show cannot be checked, in a sentence; empty when it can."""
-        return self._why_not
+        return why_not_check(self._speculative, self._slots, self._script)
 
     def open_panel(self, window: QWidget) -> LosslessPanel:
         """The panel on the lossless check, in front."""
         if self.panel is None:
             self.panel = LosslessPanel(window)
-        self.panel.set_blocked(self._why_not)
+        self.panel.set_blocked(self.why_not_check)
         self._show_report()
         self.panel.show()
         self.panel.raise_()
@@ -159,7 +161,7 @@ class Examination:
     def wants_a_look(self, comparison: Comparison | None) -> bool:
         """Whether the fork between the runs on show should be looked at without being asked."""
         return (
-            not self._why_not
+            not self.why_not_check
             and self.known_check is None
             and wants_a_look(self._speculative, comparison)
         )
@@ -210,11 +212,10 @@ class Examination:
 
     # Progress --------------------------------------------------------------------------------
     def _on_notice(self, message: Message) -> None:
+        self._notify(message)
         match message:
             case CostMeasured():
                 self._costs.show_progress(message.n_done, message.n_total)
             case Checking():
                 if self.panel is not None and self.panel.busy:
                     self.panel.show_progress(message.n_done, message.n_total)
-            case _:
-                self._notify(message)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -24,7 +25,7 @@ from specviz.worker.session import EngineSession
 Tell = Callable[[Message], None]
 
 
-def why_not_check(speculative: Trace | None, slots: ModelSlots, script: str | None) -> str:
+def why_not_check(speculative: Trace | None, slots: ModelSlots, script: Path | None) -> str:
     """Why an output cannot be evaluated anew, in a sentence; empty when it can."""
     if speculative is None or speculative.started is None or not speculative.steps:
         return "There is no run with drafts to check."
@@ -36,8 +37,8 @@ def why_not_check(speculative: Trace | None, slots: ModelSlots, script: str | No
         if spec is None:
             continue
         held = slots.files.get(role)
-        path = script if script is not None else str(held.path) if held is not None else None
-        if path != spec.path:
+        path = script if script is not None else held.path if held is not None else None
+        if path is None or str(path) != spec.path:
             return f"The {role.value} of this run is not in the setup; choose it there first."
     return ""
 

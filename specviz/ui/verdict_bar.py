@@ -153,13 +153,15 @@ class _Sentences(QWidget):
 class VerdictBar(QWidget):
     """What the runs come to. The text can be copied with Ctrl+C or from the context menu.
 
+    `offers_check`: a link below the headline leads to the lossless check.
+
     Signals:
         check_requested(): more is to be said of whether the output is the baseline's.
     """
 
     check_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, offers_check: bool = False) -> None:
         super().__init__(parent)
         self.setObjectName("verdict")
         self.setFixedHeight(HEIGHT)
@@ -170,20 +172,24 @@ class VerdictBar(QWidget):
         self._headline.setObjectName("verdict-headline")
         self._headline.setTextFormat(Qt.TextFormat.PlainText)
         self._sentences = _Sentences(self)
-        self._check = QPushButton(CHECK, self)
-        self._check.setObjectName("check-output-button")
-        self._check.setProperty("kind", "link")
-        self._check.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._check.clicked.connect(self.check_requested)
+        self._check = self._check_link() if offers_check else None
+        self._words = Words("", Tone.QUIET)
+        self.show_idle("")
+
+    def _check_link(self) -> QPushButton:
+        link = QPushButton(CHECK, self)
+        link.setObjectName("check-output-button")
+        link.setProperty("kind", "link")
+        link.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        link.clicked.connect(self.check_requested)
         describe(
-            self._check,
+            link,
             "Check output",
             "Tells whether the output is the baseline's, what explains a fork, and can evaluate "
             "every step anew.",
         )
-        self._check.hide()
-        self._words = Words("", Tone.QUIET)
-        self.show_idle("")
+        link.hide()
+        return link
 
     def apply_palette(self, palette: Palette) -> None:
         """Paint with these colours from now on."""
@@ -210,11 +216,13 @@ class VerdictBar(QWidget):
 
     def show_check(self, shown: bool) -> None:
         """Whether there is an output that can be looked into."""
-        self._check.setVisible(shown)
+        if self._check is not None:
+            self._check.setVisible(shown)
 
     def show_checking(self, under_way: bool) -> None:
         """Whether the output is being evaluated anew at the moment."""
-        self._check.setText("Checking…" if under_way else CHECK)
+        if self._check is not None:
+            self._check.setText("Checking…" if under_way else CHECK)
 
     @property
     def words(self) -> Words:
@@ -252,9 +260,11 @@ class VerdictBar(QWidget):
             wanted = max(wanted, 120)
         self._headline.setFont(font)
         self._headline.setGeometry(QRect(left, HEADLINE_TOP, int(wanted) + 4, 36))
-        self._check.setGeometry(QRect(left - 4, CHECK_TOP, 100, 22))
-        # below the headline there is room for the link; it must not run into the sentences
-        x = left + max(int(wanted) + GAP, LEAST_HEADLINE)
+        x = left + int(wanted) + GAP
+        if self._check is not None:
+            # the link stands below the headline and must not run into the sentences
+            self._check.setGeometry(QRect(left - 4, CHECK_TOP, 100, 22))
+            x = max(x, left + LEAST_HEADLINE)
         self._sentences.setGeometry(QRect(x, SENTENCES_TOP, left + width - x, LINE * MOST_LINES))
 
     def resizeEvent(self, event: QResizeEvent) -> None:

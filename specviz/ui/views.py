@@ -52,7 +52,7 @@ class RunViews(Views):
 def make_views() -> RunViews:
     """One of each; the application object must exist."""
     return RunViews(
-        verdict=VerdictBar(),
+        verdict=VerdictBar(offers_check=True),
         conversation=Conversation(),
         legend=Legend(),
         prompt_bar=PromptBar(),

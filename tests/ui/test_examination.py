@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -223,4 +224,4 @@ def test_why_a_run_cannot_be_checked():
     )
     warm = TraceBuilder(run_config(temperature=0.8)).step([" a"], 1, " b").finish()
     assert why_not_check(warm, both, None) == DRAWN
-    assert why_not_check(trace, slots(), "script.json") != ""
+    assert why_not_check(trace, slots(), Path("script.json")) != ""

@@ -35,12 +35,14 @@ def test_every_state_leads_back_to_ready():
 def test_what_may_be_done_when():
     assert not may(State.EMPTY, Action.RUN)
     assert may(State.READY, Action.RUN) and may(State.FAULTED, Action.RUN)
-    for state in (State.LOADING, State.RUNNING):
+    for state in (State.LOADING, State.RUNNING, State.EXAMINING):
         assert may(state, Action.STOP)
         assert not may(state, Action.RUN)
         assert not may(state, Action.CHANGE_MODELS)
         assert not may(state, Action.EDIT_CHAT)
     assert may(State.EMPTY, Action.EDIT_CHAT), "a stored conversation can be left behind"
+    assert may(State.READY, Action.EXAMINE) and not may(State.RUNNING, Action.EXAMINE)
+    assert may(State.EXAMINING, Action.EXPORT), "what is on show is over"
     assert may(State.FAULTED, Action.RESTART_ENGINE)
     assert may(State.FAULTED, Action.EXPORT), "tokens kept after a crash can be exported"
     assert not TABLE[State.CLOSING].actions

@@ -14,10 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from specviz.engine.lossless_request import Fork
 from specviz.engine.model import Cancellation, Cancelled
+from specviz.engine.rollback import MOST_BACKLOG
 from specviz.engine.sampling import Row
 from specviz.errors import EngineError, SettingError
 from specviz.trace.config import DraftSource
@@ -162,30 +164,37 @@ class Oracle:
 
     # The whole run -------------------------------------------------------------------------------
     def replay(self, fork: Fork | None, end: int | None = None) -> Replay:
-        """Decide the tokens of the steps, up to step `end`, in the partition that was recorded."""
-        target, seen, margin = self._memory, _Mismatches(), None
+        """Decide the tokens of the steps, up to step `end`, in the partition that was recorded.
+
+        Where memory cannot trim, all of it is put back after a rejection; the tokens that stand go
+        in front of the next batch, as they do in a run.
+        """
+        memory, seen, margin = self._memory, _Mismatches(), None
         self._start(self._recording.prompt[:-1])
-        n_rechecked = 0
-        for index, (step, _, pending, position) in enumerate(self._recording.texts()):
-            if index == end:
-                break
-            batch, n_past, n_kept = [pending, *step.draft], target.n_past, len(step.emitted)
+        n_rechecked, backlog = 0, list[int]()
+        for step, _, pending, position in islice(self._recording.texts(), end):
+            checked = [pending, *step.draft]
+            if len(backlog) > MOST_BACKLOG or len(backlog) + len(checked) > memory.n_batch:
+                self._evaluate(backlog, 0)
+                backlog = []
+            batch, n_past = [*backlog, *checked], memory.n_past
+            n_kept = len(backlog) + len(step.emitted)
             rejects = n_kept < len(batch)
-            if rejects and not target.trims:
-                target.save()
-            rows = self._evaluate(batch, len(batch))
+            if rejects and not memory.trims:
+                memory.save()
+            rows = self._evaluate(batch, len(checked))
             for row, token_id in enumerate(step.emitted):
                 seen.look(position + row, rows[row], token_id)
-            if fork is not None and fork.step == index:
-                margin = _margin(BatchShape.VERIFY_BATCH, len(batch), rows[fork.row], fork)
-            n_rechecked += n_kept
-            self._advance(n_kept)
-            if rejects and target.trims:
-                target.drop(n_past + n_kept)
+            if fork is not None and position == fork.position - fork.row:
+                margin = _margin(BatchShape.VERIFY_BATCH, len(checked), rows[fork.row], fork)
+            n_rechecked += len(step.emitted)
+            self._advance(len(step.emitted))
+            backlog = []
+            if rejects and memory.trims:
+                memory.drop(n_past + n_kept)
             elif rejects:
-                target.put_back()
-                if n_kept:
-                    self._evaluate(batch[:n_kept], 0)
+                memory.put_back()
+                backlog = batch[:n_kept]
         return Replay(n_rechecked, seen.found, margin)
 
     def redraft(self) -> Replay:

@@ -16,3 +16,7 @@ class Rollback(StrEnum):
     TRIM = "trim"
     SNAPSHOTS = "snapshots"
     CHECKPOINT = "checkpoint"
+
+
+MOST_BACKLOG = 8
+"""A longer backlog is evaluated by itself, so that the checks do not widen without end."""

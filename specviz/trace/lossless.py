@@ -80,7 +80,8 @@ def finding(check: LosslessCheck) -> Divergence | None:
     Unexplained: a token or a draft token that fresh memory does not give, by more than
     `NEAR_TIE_LOGITS`. At a fork, with m the margins of the batch shapes: a near-tie if their sign
     differs, or if the smallest |m| is below the spread, max m - min m; else unexplained.
-    A rule without a threshold: the spread shows what rounding does to this very decision.
+    A rule without a threshold: the spread shows what rounding does to this very decision. A
+    single shape has no spread; then |m| up to `NEAR_TIE_LOGITS` is a near-tie.
 
     Source: teacher forcing on a fresh context, and the comparison of logits between batch shapes,
     as llama.cpp's kernels are chosen by the number of rows (ggml-cpu: `llamafile/sgemm.cpp`,
@@ -95,5 +96,6 @@ def finding(check: LosslessCheck) -> Divergence | None:
     lowest, highest = min(margins), max(margins)
     if lowest <= 0 <= highest:
         return Divergence.NEAR_TIE
-    explained = min(map(abs, margins)) < highest - lowest
+    nearest = min(map(abs, margins))
+    explained = nearest < highest - lowest if len(margins) > 1 else nearest <= NEAR_TIE_LOGITS
     return Divergence.NEAR_TIE if explained else Divergence.UNEXPLAINED

@@ -19,11 +19,8 @@ from numpy.typing import NDArray
 from specviz.engine.llama.context import Context, SavedState, check
 from specviz.engine.llama.sampler import Sampler
 from specviz.engine.model import Cancellation, Observation, Progress
-from specviz.engine.rollback import Rollback
+from specviz.engine.rollback import MOST_BACKLOG, Rollback
 from specviz.engine.sampling import runner_up, token_probability
-
-MOST_BACKLOG = 8
-"""A longer backlog is evaluated by itself, so that the checks do not widen without end."""
 
 
 class Follower(Protocol):

@@ -23,6 +23,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QPainter,
+    QPalette,
     QPen,
     QResizeEvent,
 )
@@ -152,7 +153,16 @@ class _Model(QAbstractTableModel):
 
 
 class _Dashes(QStyledItemDelegate):
-    """Draws a dashed line below rows in the background, like the baseline's curve elsewhere."""
+    """Draws a dashed line below rows in the background, like the baseline's curve elsewhere.
+
+    Chosen cells keep their colour.
+    """
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        colour = index.data(Role.ForegroundRole)
+        if isinstance(colour, QColor):
+            option.palette.setColor(QPalette.ColorRole.HighlightedText, colour)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)

@@ -105,6 +105,19 @@ def test_colour_is_for_what_is_faster_and_quiet_for_the_background(table):
     assert model.data(model.index(3, 0), Role.FontRole).bold()
 
 
+def test_the_chosen_row_keeps_its_colours(table):
+    def has_green() -> bool:
+        image = table.viewport().grab().toImage()
+        green, room = QColor(DARK.accepted), range(image.height())
+        return any(image.pixelColor(x, y) == green for x in range(image.width()) for y in room)
+
+    table.set_rows([row(0, "one", 1.2)])
+    table.choose(None)
+    assert has_green()
+    table.choose(0)
+    assert has_green()
+
+
 def test_names_are_never_markup(table):
     table.set_rows([TableRow(0, (Cell("<b>x</b>"), Cell("1"), Cell("2")))])
     told = table.model().data(table.model().index(0, 0), Role.ToolTipRole)

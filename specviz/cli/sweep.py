@@ -80,7 +80,7 @@ async def _prepare(
 def _report(request: SweepRequest, sweep: Sweep) -> None:
     results = sweep.results
     if request.json:
-        sys.stdout.write(report_text(results))
+        sys.stdout.write(report_text(results, scripted=request.script is not None))
     else:
         lines = sweep_table.result_lines(results)
         if not request.quiet:

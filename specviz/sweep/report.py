@@ -27,11 +27,15 @@ IN_EFFECT = tuple(name for name in SETTINGS if name not in (METHOD, PRESET))
 """The settings that get a column each; a preset stands in its sizes."""
 
 
-def report(results: SweepResults) -> dict[str, Any]:
-    """The whole sweep as plain JSON values. Undefined numbers are None."""
+def report(results: SweepResults, *, scripted: bool = False) -> dict[str, Any]:
+    """The whole sweep as plain JSON values. Undefined numbers are None.
+
+    `scripted`: the runs were played from a script, for which there is no llama-server command.
+    """
     plan, environment = results.plan, results.environment
     rows = results.rows()
     best = next((row.index for row in rows if row.is_best), None)
+    served = None if scripted or best is None else plan.config(0, best)
     return {
         "schema": SCHEMA,
         "specviz_version": environment.specviz_version if environment else __version__,
@@ -58,20 +62,20 @@ def report(results: SweepResults) -> dict[str, Any]:
         "caution": results.caution() or None,
         "llama_server": {
             "release": LLAMA_CPP_RELEASE,
-            "best": None if best is None else server_command(plan.config(0, best)),
-            "not_covered": [] if best is None else not_covered(plan.config(0, best)),
+            "best": None if served is None else server_command(served),
+            "not_covered": [] if served is None else not_covered(served),
         },
     }
 
 
-def report_text(results: SweepResults) -> str:
+def report_text(results: SweepResults, *, scripted: bool = False) -> str:
     """The report as indented JSON text that ends in a line feed."""
-    return codec.dumps(report(results), indent=1) + "\n"
+    return codec.dumps(report(results, scripted=scripted), indent=1) + "\n"
 
 
-def write_report(results: SweepResults, path: Path) -> None:
+def write_report(results: SweepResults, path: Path, *, scripted: bool = False) -> None:
     """Write the report to `path`, replacing what is there. Raises FileError."""
-    text = report_text(results)
+    text = report_text(results, scripted=scripted)
     write_files({path: lambda file: file.write(text)})
 
 

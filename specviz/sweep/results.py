@@ -18,6 +18,8 @@ from specviz.trace.trace import Trace
 
 BASELINE_LABEL = "baseline"
 
+NOISE_IN_WORDS = f"{100 * NOISE:.0f}\u202f%"
+
 UNSTEADY = 1.5
 """From this quotient of the baseline's speeds on two prompts on, the measurement is doubtful."""
 
@@ -270,7 +272,26 @@ def sentence_of(rows: Sequence[SweepRow]) -> str:
     best = best_of(rows)
     if best is None:
         return _none_helps(measured)
-    return f"Best is {best.label}: {_where_it_helps(best)}{_range(best)}.{_but(best)}"
+    return (
+        f"Best is {best.label}: {_where_it_helps(best)}{_range(best)}.{_but(best)}"
+        f"{_as_good(best, measured)}"
+    )
+
+
+def _as_good(best: SweepRow, rows: Sequence[SweepRow]) -> str:
+    """Which settings cannot be told from the best one, since they differ from it by noise."""
+    rank = _ranking(rows)
+    close = [
+        row
+        for row in rows
+        if row.index != best.index
+        and row.n_helps
+        and rank.get(row.index, 0.0) >= rank[best.index] * (1 - NOISE)
+    ]
+    if not close:
+        return ""
+    who = close[0].label if len(close) == 1 else f"{len(close)} other settings"
+    return f" Within {NOISE_IN_WORDS} of it, which is noise: {who}."
 
 
 def closest_of(rows: Sequence[SweepRow]) -> SweepRow | None:
@@ -287,8 +308,9 @@ def _none_helps(rows: Sequence[SweepRow]) -> str:
     n_prompts = max(row.n_prompts for row in rows)
     prompts = "this prompt" if n_prompts == 1 else f"any of the {n_prompts} prompts"
     sentence = (
-        f"No setting helps: none is more than {NOISE:.0%} faster than the baseline on {prompts}."
-    ).replace("%", "\u202f%")
+        f"No setting helps: none is more than {NOISE_IN_WORDS} faster than the baseline on "
+        f"{prompts}."
+    )
     if closest.highest is None:
         return f"{sentence} Where nothing is drafted, the speed is the baseline's."
     return f"{sentence} The closest is {closest.label}{_range(closest)}."

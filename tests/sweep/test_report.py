@@ -71,6 +71,7 @@ def test_the_command_for_the_best_setting_is_there(results: SweepResults) -> Non
     assert "0c1e57098" in command["release"]
     assert command["not_covered"] == ["The limit of 512 tokens goes along with each request."]
     assert report(SweepResults(plan_of(1)))["llama_server"]["best"] is None
+    assert report(results, scripted=True)["llama_server"]["best"] is None
 
 
 def test_an_untouched_sweep_has_nulls_and_no_zeros_in_their_place() -> None:

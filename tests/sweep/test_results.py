@@ -51,6 +51,8 @@ def test_the_known_optimum_is_found_and_the_plain_run_is_there() -> None:
     assert baseline.is_baseline and baseline.label == "baseline"
     assert baseline.tokens_per_second == pytest.approx(44)
     assert results.sentence() == "Best is 2 draft tokens: it helps on the prompt, 1.10×."
+    results = measured(plan_of(2, 4, prompts=["Story"]), [(44.0, 60.0, 50.0)])
+    assert results.sentence() == "Best is 2 draft tokens: it helps on the prompt, 1.36×."
 
 
 def test_it_helps_on_one_of_two_which_is_not_one_mean() -> None:
@@ -121,6 +123,16 @@ def test_two_tokens_of_one_draft_are_counted_over_prompts() -> None:
     assert only.acceptance_rate == 24 / 46
     assert only.tokens_per_step == 2
     assert only.tokens_per_second == pytest.approx(11)
+
+
+def test_what_noise_cannot_tell_from_the_best_is_named() -> None:
+    one = measured(plan_of(1, 2, 4, prompts=["A"]), [(10, 12.2, 12.5, 11.2)])
+    assert one.sentence().endswith("1.25×. Within 5\u202f% of it, which is noise: 1 draft token.")
+    more = measured(plan_of(1, 2, 4, prompts=["A"]), [(10, 12.2, 12.5, 12.4)])
+    assert more.sentence().endswith("which is noise: 2 other settings.")
+    # one that is no faster than the baseline is none, however close
+    flat = measured(plan_of(1, 2, prompts=["A"]), [(10, 10.4, 10.6)])
+    assert flat.sentence().endswith("1.06×.")
 
 
 def test_a_baseline_of_many_speeds_is_a_reason_for_care() -> None:

@@ -24,7 +24,6 @@ from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import (
     LoadConfig,
     Message,
-    ModelSpec,
     Role,
     RunConfig,
     RunMode,
@@ -51,7 +50,7 @@ from specviz.ui.model_card import (
     scripted_card,
 )
 from specviz.ui.pending import pending_rows
-from specviz.ui.run_request import lacks_template, load_of, request, why_not
+from specviz.ui.run_request import lacks_template, load_of, request, sweep_base, why_not
 from specviz.ui.runner import Runner
 from specviz.ui.slots import ModelSlots, choose, read_dropped
 from specviz.ui.states import Action, State, may, may_move
@@ -574,11 +573,7 @@ class Controller:
 
     def sweep_base(self) -> RunConfig:
         """See sweep_control.Host."""
-        config = replace(self.window.setup.config(), mode=RunMode.SPECULATIVE)
-        if self._options.script is None:
-            return config
-        stand_in = ModelSpec(path=str(self._options.script))
-        return replace(config, load=replace(config.load, target=stand_in, draft=stand_in))
+        return sweep_base(self.window.setup.config(), self._options.script)
 
     def _show_sweep_plan(self) -> None:
         ready = self.slots.target is not None or self._options.script is not None
@@ -628,28 +623,23 @@ class Controller:
             case SafeMode():
                 self.on_notice(message)
 
-    def on_sweep_step(self, failure: str) -> None:
+    def on_sweep_step(self, failure: ShownMessage | None) -> None:
         """See sweep_control.Host."""
         if self.state is State.LOADING:
             self._set_state(State.RUNNING)
         elif self.state is State.RUNNING:
             self._enable()
-        if failure:
-            self.window.messages.show_message(
-                ShownMessage(
-                    sentence="A run of the sweep failed; the others go on.",
-                    hint=failure,
-                    severity=Severity.WARNING,
-                    key="sweep-run",
-                )
-            )
+        if failure is not None:
+            self.window.messages.show_message(failure)
 
     def _on_sweep_action(self, action: str) -> None:
         match action:
             case "use":
                 self._use_swept_setting()
             case "command":
-                self._copy_command()
+                message = self.sweep.copy_command()
+                if message is not None:
+                    self.window.messages.show_message(message)
             case _:
                 self._on_export(f"sweep-{action}")
 
@@ -673,21 +663,6 @@ class Controller:
         self.window.set_mode(mode)
         self._on_mode(mode)
         self._on_settings()
-
-    def _copy_command(self) -> None:
-        found = self.sweep.command()
-        if found is None:
-            return
-        command, said, left_out = found
-        QGuiApplication.clipboard().setText(command)
-        self.window.messages.show_message(
-            ShownMessage(
-                sentence=f"The llama-server command is on the clipboard. {said}",
-                hint=left_out,
-                details=command,
-                key="server-command",
-            )
-        )
 
     # Running ---------------------------------------------------------------------------------
     def _on_run_requested(self) -> None:

@@ -34,6 +34,15 @@ def load_of(config: RunConfig, script: Path | None = None) -> LoadConfig:
     return load if uses_draft else replace(load, draft=None)
 
 
+def sweep_base(settings: RunConfig, script: Path | None = None) -> RunConfig:
+    """What a sweep begins from: its points say which sources draft, and so what is loaded."""
+    load = settings.load
+    if script is not None:
+        stand_in = ModelSpec(path=str(script))
+        load = replace(load, target=stand_in, draft=stand_in)
+    return replace(settings, mode=RunMode.SPECULATIVE, load=load)
+
+
 def request(
     settings: RunConfig, messages: Sequence[Message], *, raw: bool, script: Path | None = None
 ) -> RunConfig:

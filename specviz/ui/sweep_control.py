@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from PySide6.QtGui import QGuiApplication
+
 from specviz.errors import FileError, SettingError
 from specviz.sweep.plan import SweepPrompt
 from specviz.sweep.prompts import prompt_of, read_prompts
@@ -22,6 +24,7 @@ from specviz.sweep.runner import Progress, Sweep
 from specviz.trace.config import LoadConfig, RunConfig
 from specviz.trace.server_command import LLAMA_CPP_RELEASE, not_covered, server_command
 from specviz.ui import figures
+from specviz.ui.messages import Severity, ShownMessage
 from specviz.ui.run_request import cannot_draft
 from specviz.ui.slots import ModelSlots
 from specviz.ui.sweep_bar import SweepBar
@@ -44,8 +47,8 @@ class Host(Protocol):
     def on_sweep_notice(self, message: Message) -> None:
         """The engine told something that is not part of a run."""
 
-    def on_sweep_step(self, failure: str) -> None:
-        """A run has begun or ended; `failure` says why the last one failed, if it did."""
+    def on_sweep_step(self, failure: ShownMessage | None) -> None:
+        """A run has begun, or the last one has failed, which `failure` tells."""
 
 
 class SweepControl:
@@ -191,7 +194,7 @@ class SweepControl:
     def on_sweep_progress(self, progress: Progress) -> None:
         """See sweep.runner.SweepListener."""
         self.bar.show_progress(progress)
-        self._host.on_sweep_step("")
+        self._host.on_sweep_step(None)
 
     def on_sweep_result(self, prompt: int, point: int | None) -> None:
         """See sweep.runner.SweepListener."""
@@ -200,7 +203,14 @@ class SweepControl:
         if result is not None and result.error and self.sweep is not None:
             plan = self.sweep.plan
             label = "baseline" if point is None else plan.points[point].label
-            self._host.on_sweep_step(f"{plan.prompts[prompt].name}, {label}: {result.error}")
+            self._host.on_sweep_step(
+                ShownMessage(
+                    sentence="A run of the sweep failed; the others go on.",
+                    hint=f"{plan.prompts[prompt].name}, {label}: {result.error}",
+                    severity=Severity.WARNING,
+                    key="sweep-run",
+                )
+            )
 
     def on_notice(self, message: Message) -> None:
         """See sweep.runner.SweepListener."""
@@ -211,15 +221,21 @@ class SweepControl:
         self._host.on_sweep_notice(message)
 
     # Results -----------------------------------------------------------------------------------
-    def command(self) -> tuple[str, str, str] | None:
-        """For the chosen setting: the llama-server command, whose it is, and what it leaves out."""
+    def copy_command(self) -> ShownMessage | None:
+        """Copy the llama-server command of the chosen setting; what to say of that."""
         results, index = self.results, self.page.chosen
         if results is None or index is None:
             return None
         config = results.plan.config(0, index)
         command = server_command(config, "windows" if sys.platform == "win32" else "posix")
-        said = f"Its options are those of {LLAMA_CPP_RELEASE}."
-        return command, said, " ".join(not_covered(config))
+        QGuiApplication.clipboard().setText(command)
+        return ShownMessage(
+            sentence="The llama-server command is on the clipboard. Its options are those of "
+            f"{LLAMA_CPP_RELEASE}.",
+            hint=" ".join(not_covered(config)),
+            details=command,
+            key="server-command",
+        )
 
     @property
     def has_figures(self) -> bool:

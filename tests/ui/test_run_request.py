@@ -20,7 +20,7 @@ from specviz.trace.config import (
     RunConfig,
     RunMode,
 )
-from specviz.ui.run_request import lacks_template, load_of, request, why_not
+from specviz.ui.run_request import lacks_template, load_of, request, sweep_base, why_not
 from specviz.ui.slots import ModelSlots
 
 SETTINGS = RunConfig(
@@ -46,6 +46,13 @@ def slots(tmp_path_factory):
     asyncio.run(found.judge())
     assert not found.verdict.fits
     return found
+
+
+def test_a_sweep_begins_from_both_files_and_from_the_script_alone():
+    base = sweep_base(replace(settings(NGRAM), mode=RunMode.BASELINE))
+    assert base.mode is RunMode.SPECULATIVE and base.load.draft is not None
+    scripted = sweep_base(settings(NGRAM), Path("script.json")).load
+    assert (scripted.target.path, scripted.draft.path) == ("script.json", "script.json")
 
 
 @pytest.mark.parametrize(

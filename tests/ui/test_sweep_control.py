@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from PySide6.QtGui import QGuiApplication
 from support.made_sweeps import PROMPTS, filled, length_plan, sweep_base
 from support.shell import verdict
 
@@ -142,12 +143,14 @@ def test_a_setup_that_changed_since_the_sweep_is_told(control, host):
 
 
 def test_the_command_of_the_chosen_setting(control):
-    assert control.command() is None
+    assert control.copy_command() is None
     with_results(control)
     control.page.table.choose(2)
-    command, said, _left_out = control.command()
+    message = control.copy_command()
+    command = QGuiApplication.clipboard().text()
     assert command.startswith("llama-server") and "--spec-draft-n-max 4" in command
-    assert said.startswith("Its options are those of llama.cpp")
+    assert message.details == command
+    assert "Its options are those of llama.cpp" in message.sentence
 
 
 def test_exports(control, tmp_path):
@@ -167,4 +170,4 @@ def test_a_run_that_failed_is_told_with_prompt_setting_and_reason(control, host)
     control.results.add_error(1, 2, "Out of memory.")
     control.on_sweep_result(1, 2)
     control.on_sweep_result(0, 0)
-    assert host.steps == ["Story, 4 draft tokens: Out of memory."]
+    assert [step.hint for step in host.steps] == ["Story, 4 draft tokens: Out of memory."]

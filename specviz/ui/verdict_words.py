@@ -122,7 +122,7 @@ def _acceptance(trace: Trace) -> list[Parts]:
     return [
         _say(
             _figure(figures.percent(metrics.acceptance_rate(trace))),
-            f" of {figures.counted(trace.counts.tested, 'tested token')} accepted",
+            f" of {figures.count(trace.counts.tested)} accepted",
         ),
         _say(_figure(figures.decimal(metrics.tau(trace))), " tokens per step"),
     ]
@@ -226,20 +226,22 @@ def _compared(baseline: Trace, speculative: Trace, comparison: Comparison) -> Wo
     ]
     if comparison.verdict is Verdict.NO_REAL_GAIN:
         speeds += [Part(", "), _figure(figures.speedup(comparison.speedup))]
-    speeds += _spread(comparison)
     facts: list[Parts] = [tuple(speeds)]
     if comparison.verdict is not Verdict.SPECULATION_NEVER_RAN:
         facts += _acceptance(speculative)
     rest = _stopped(speculative)
-    # what took the verdict away is said first, what explains a speed comes after the text check
     withheld = comparison.verdict in (
         Verdict.OUTPUT_REPEATING,
         Verdict.SPECULATION_NEVER_RAN,
         Verdict.NOT_MEASURED,
     )
     reasons = [with_figures(reason) for reason in comparison.reasons]
-    same = [_recheck(comparison), _sameness(speculative, comparison)]
-    rest += [*reasons, *same] if withheld else [*same, *reasons]
+    same = _sameness(speculative, comparison)
+    rest += [_recheck(comparison), *_spread(comparison)]
+    # what took the verdict away comes before the text check; a fork comes before what explains a
+    # speed, and that the text is the same behind the weightiest reason
+    n_before = len(reasons) if withheld else int(comparison.identical)
+    rest += [*reasons[:n_before], same, *reasons[n_before:]]
     rest.append(_tie(comparison))
     return Words(headline, tone, _joined(facts), tuple(parts for parts in rest if parts))
 
@@ -256,18 +258,12 @@ def with_figures(sentence: str) -> Parts:
 _MEASURED = re.compile(rf"(\d+\.\d+|\d+{figures.THIN}%)")
 
 
-def _spread(comparison: Comparison) -> list[Part]:
-    """Behind the speeds of the runs on show: how far the repeats spread."""
+def _spread(comparison: Comparison) -> list[Parts]:
     if comparison.speedup_spread is None:
         return []
     low, high = (figures.speedup(value) for value in comparison.speedup_spread)
-    return [
-        Part(" ("),
-        _figure(low),
-        Part(" to "),
-        _figure(high),
-        Part(f" in {figures.count(comparison.n_repeats)} repeats)"),
-    ]
+    repeats = f" in {figures.count(comparison.n_repeats)} repeats."
+    return [_say("From ", _figure(low), " to ", _figure(high), repeats)]
 
 
 def _stopped(trace: Trace) -> list[Parts]:

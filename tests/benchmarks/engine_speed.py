@@ -1,7 +1,8 @@
 """Our engine's tokens/s divided by llama.cpp's own, with the same kernels, files and settings.
 
 Plain decoding is compared with plain_greedy.cpp, speculative decoding with llama.cpp's
-speculative-simple. Also checks that both drafted and accepted the same tokens, step by step.
+speculative-simple, by a draft model and by n-grams. Also checks that both drafted and accepted the
+same tokens, step by step; the exit code is 1 when they did not.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import argparse
 import asyncio
 import statistics
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from llama_peer import Peer, PeerError, PeerRun, Settings, build_peer
@@ -22,21 +24,55 @@ from specviz.errors import SpecvizError
 from specviz.trace.trace import Trace
 
 GOAL = 0.97
+NGRAM = (6, 2, 12)
+"""Matching tokens, shortest and longest draft: what SpecViz proposes for short texts."""
+
+Step = tuple[int, int, int]
+"""Accepted, drafted, the target's token."""
 
 PROMPTS = {
     "story": "Write a short story about a fox who learns to read.",
     "code": "Write a Python function that returns the n-th Fibonacci number, with a docstring.",
     "list": "List ten fruits and say one sentence about each of them.",
     "explain": "Explain step by step how bread is baked, and why the dough has to rest.",
+    "repeat": "Write this sentence five times: The red fox runs over the old stone bridge at dawn.",
 }
+"""The last one gives n-grams something to copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to decode, by both sides. `p_min` of None: without a draft."""
+    """One way to decode, by both sides; see llama_peer.Settings."""
 
     name: str
-    p_min: float | None
+    p_min: float | None = None
+    ngram: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one side did in the steps that are compared."""
+
+    n_steps: int
+    n_tokens: int
+    n_drafted: int
+    n_accepted: int
+
+    def __str__(self) -> str:
+        return f"{self.n_accepted}/{self.n_drafted} in {self.n_steps}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A prompt decoded in one way by both sides: medians of the rates, and the work."""
+
+    prompt: str
+    variant: str
+    ours: float | None
+    peer: float | None
+    our_work: Work
+    peer_work: Work
+    same_work: bool
 
 
 @dataclass(slots=True)
@@ -52,21 +88,30 @@ class Sums:
 async def measure(peer: Peer, options: argparse.Namespace) -> list[str]:
     """All variants and prompts; returns how the two sides' work differed, in sentences."""
     machine = look_at_machine()
-    variants = [Variant("plain", None)]
-    variants += [Variant(f"speculative, p_min {p:g}", p) for p in options.p_min]
+    variants = [Variant("plain")]
+    variants += [Variant(f"draft model, p_min {p:g}", p_min=p) for p in options.p_min]
+    if options.ngram:
+        variants.append(Variant("ngram-mod", ngram=NGRAM))
     sums = {variant: Sums([], [], []) for variant in variants}
+    lines = []
     async with OurEngine(options.target, options.draft) as engine:
         for key in options.prompts:
             prompt = rendered_prompt(engine.target, PROMPTS[key])
             for variant in variants:
                 settings = _settings(engine, options, prompt, variant)
-                await _compare(engine, peer, PROMPTS[key], settings, sums[variant], key)
+                where = f"{key}, {variant.name}"
+                so_far = len(sums[variant].differences)
+                work = await _compare(engine, peer, PROMPTS[key], settings, sums[variant], where)
+                same = len(sums[variant].differences) == so_far
+                already = len(sums[variant].ours)
                 if options.repeats:
-                    already = len(sums[variant].ours)
                     await _race(engine, peer, PROMPTS[key], settings, sums[variant], options)
-                    print(f"{key}, {variant.name}: {_newest(sums[variant], already)}")
+                ours, theirs = _newest(sums[variant], already)
+                lines.append(Line(key, variant.name, ours, theirs, *work, same))
+                print(f"{where}: done")
     results = [_result(variant, sums[variant]) for variant in variants if options.repeats]
     differences = [text for variant in variants for text in sums[variant].differences]
+    print(table(lines))
     for text in differences:
         print(text)
     report(
@@ -76,6 +121,7 @@ async def measure(peer: Peer, options: argparse.Namespace) -> list[str]:
         n_discarded=sum(each.n_discarded for each in sums.values()),
         same_work=not differences,
         differences=differences,
+        lines=[asdict(line) for line in lines],
         n_predict=options.tokens,
         n_threads=options.threads,
         prompts=options.prompts,
@@ -96,6 +142,7 @@ def _settings(
         repack=options.repack,
         n_max=options.n_max,
         p_min=variant.p_min,
+        ngram=variant.ngram,
     )
 
 
@@ -121,10 +168,30 @@ async def _race(
     sums.n_discarded += repeats.n_discarded
 
 
-def _newest(sums: Sums, already: int) -> str:
-    ours = statistics.median(sums.ours[already:])
-    theirs = statistics.median(sums.peer[already:])
-    return f"ours {ours:.1f}, peer {theirs:.1f} tokens/s, ratio {ours / theirs:.3f}"
+def _newest(sums: Sums, already: int) -> tuple[float | None, float | None]:
+    """Medians of the repeats since `already`; None where nothing was measured."""
+    if len(sums.ours) == already:
+        return None, None
+    return statistics.median(sums.ours[already:]), statistics.median(sums.peer[already:])
+
+
+def table(lines: list[Line]) -> str:
+    """All runs side by side: tokens/s, then accepted of drafted tokens and the steps they took."""
+    head = ("prompt", "decoding", "ours", "llama.cpp", "ratio", "our work", "their work", "")
+    rows = [head]
+    for line in lines:
+        rate = "–" if line.ours is None else f"{line.ours:.1f}"
+        peer = "–" if line.peer is None else f"{line.peer:.1f}"
+        ratio = "–" if not line.ours or not line.peer else f"{line.ours / line.peer:.3f}"
+        equal = "equal" if line.same_work else "DIFFERENT"
+        work = str(line.our_work), str(line.peer_work)
+        rows.append((line.prompt, line.variant, rate, peer, ratio, *work, equal))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    texts = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return "\n".join(["", "tokens/s, then accepted/drafted in steps", *texts])
 
 
 def _result(variant: Variant, sums: Sums) -> Result:
@@ -133,8 +200,8 @@ def _result(variant: Variant, sums: Sums) -> Result:
 
 # Same work? --------------------------------------------------------------------------------------
 async def _compare(
-    engine: OurEngine, peer: Peer, question: str, settings: Settings, sums: Sums, key: str
-) -> None:
+    engine: OurEngine, peer: Peer, question: str, settings: Settings, sums: Sums, where: str
+) -> tuple[Work, Work]:
     """One unmeasured run of each side, compared token by token and step by step.
 
     llama.cpp's program goes on past its budget, and near its end drafts without a limit where the
@@ -142,50 +209,70 @@ async def _compare(
     neither budget is in sight. The step that meets the end of the generation is left out: whether
     the end token counts as accepted is a matter of definition.
     """
-    roomy = replace(settings, n_predict=settings.n_predict + 2 * (settings.n_max + 1))
+    room = 2 * (settings.longest_draft + 1)
+    roomy = replace(settings, n_predict=settings.n_predict + room)
     ours = (await engine.run(question, roomy)).trace
     theirs = peer.run(settings, tell_steps=True)
-    where = f"{key}, p_min {settings.p_min}" if settings.p_min is not None else f"{key}, plain"
     started = ours.started
     if started is None or started.n_prompt != theirs.n_prompt:
         sums.differences.append(f"{where}: the prompts have different numbers of tokens")
-    if settings.p_min is None:
-        text = _answer(ours)
-        if not text.startswith(theirs.text):
-            sums.differences.append(f"{where}: the texts differ")
-        return
-    sums.differences += _different_steps(where, ours, theirs, settings)
+    if not settings.drafts:
+        return _compare_plain(where, ours, theirs, sums)
+    mine = [
+        (step.n_accepted, len(step.draft), step.target.token_id)
+        for step in ours.steps
+        if step.target is not None
+    ]
+    budget = settings.n_predict - 1 - settings.longest_draft
+    sums.differences += _first_difference(where, mine, theirs.steps, budget)
+    # their last step may be the one that meets the end
+    n_common = min(len(mine), len(theirs.steps))
+    works = _work(mine[:n_common], budget), _work(theirs.steps[:n_common], budget)
+    n_more = _work(theirs.steps, budget).n_steps - works[1].n_steps
+    if n_more > 1:
+        sums.differences.append(f"{where}: llama.cpp goes on for {n_more} steps behind our end")
+    return works
+
+
+def _compare_plain(where: str, ours: Trace, theirs: PeerRun, sums: Sums) -> tuple[Work, Work]:
+    """Without drafts the text is the work; ours may be longer."""
+    if not _answer(ours).startswith(theirs.text):
+        sums.differences.append(f"{where}: the texts differ")
+    n = theirs.n_decoded
+    return Work(min(n, len(ours.tokens)), n, 0, 0), Work(n, n, 0, 0)
 
 
 def _answer(trace: Trace) -> str:
     return b"".join(token.piece for token in trace.tokens).decode("utf-8", "replace")
 
 
-def _different_steps(where: str, ours: Trace, theirs: PeerRun, settings: Settings) -> list[str]:
-    mine = [
-        (step.n_accepted, len(step.draft), step.target.token_id)
-        for step in ours.steps
-        if step.target is not None
-    ]
-    compared, n_committed = 0, 0
-    drafted = accepted = 0
-    for index, (own, their) in enumerate(zip(mine, theirs.steps, strict=False)):
-        if n_committed > settings.n_predict - 1 - settings.n_max:
+def _first_difference(
+    where: str, mine: Sequence[Step], theirs: Sequence[Step], budget: int
+) -> list[str]:
+    n_committed = 0
+    for index, (own, their) in enumerate(zip(mine, theirs, strict=False)):
+        if n_committed > budget:
             break
         if own != their:
             return [
                 f"{where}: step {index} at token {n_committed}: ours accepted {own[0]} of {own[1]} "
                 f"and gave token {own[2]}, llama.cpp {their[0]} of {their[1]} and {their[2]}"
             ]
-        compared += 1
         n_committed += own[0] + 1
-        drafted += own[1]
-        accepted += own[0]
-    print(
-        f"{where}: {compared} steps alike, {n_committed} tokens, {drafted} drafted, "
-        f"{accepted} accepted"
-    )
     return []
+
+
+def _work(steps: Sequence[Step], budget: int) -> Work:
+    """The steps that begin within the budget, added up."""
+    n_steps = n_tokens = n_drafted = n_accepted = 0
+    for accepted, drafted, _ in steps:
+        if n_tokens > budget:
+            break
+        n_steps += 1
+        n_tokens += accepted + 1
+        n_drafted += drafted
+        n_accepted += accepted
+    return Work(n_steps, n_tokens, n_drafted, n_accepted)
 
 
 def main() -> int:
@@ -198,6 +285,12 @@ def main() -> int:
     parser.add_argument("--n-max", type=int, default=3)
     parser.add_argument("--p-min", type=float, nargs="*", default=[0.5, 0.0])
     parser.add_argument(
+        "--ngram",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="also with drafts copied by ngram-mod",
+    )
+    parser.add_argument(
         "--repeats", type=int, default=5, help="measured runs each; 0: only compare the work"
     )
     parser.add_argument("--prompts", nargs="+", choices=PROMPTS, default=list(PROMPTS))
@@ -207,11 +300,11 @@ def main() -> int:
     if (options.target is None) != (options.draft is None):
         parser.error("give both -m and -md, or neither")
     try:
-        asyncio.run(measure(build_peer(), options))
+        differences = asyncio.run(measure(build_peer(), options))
     except (PeerError, MeasuringError, SpecvizError) as error:
         print(error, file=sys.stderr)
         return 2
-    return 0
+    return 1 if differences else 0
 
 
 if __name__ == "__main__":

@@ -35,7 +35,10 @@ class PeerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What both sides are told. `p_min` of None: no draft at all."""
+    """What both sides are told. `p_min` of None: no draft by a model.
+
+    `ngram`: drafts are copied by ngram-mod, with `n_match`, `n_min` and `n_max`.
+    """
 
     target: Path
     draft: Path
@@ -46,6 +49,17 @@ class Settings:
     repack: bool
     n_max: int
     p_min: float | None
+    ngram: tuple[int, int, int] | None = None
+
+    @property
+    def drafts(self) -> bool:
+        """Whether anything is drafted."""
+        return self.p_min is not None or self.ngram is not None
+
+    @property
+    def longest_draft(self) -> int:
+        """Draft tokens of a step at most."""
+        return self.ngram[2] if self.ngram is not None else self.n_max
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +90,9 @@ class Peer:
 
     def run(self, settings: Settings, tell_steps: bool = False) -> PeerRun:
         """Run the program that fits the settings. `tell_steps` makes it slow."""
-        if settings.p_min is None:
+        if not settings.drafts:
             return self._run_plain(settings)
-        return self._run_speculative(settings, settings.p_min, tell_steps)
+        return self._run_speculative(settings, tell_steps)
 
     def _run_plain(self, settings: Settings) -> PeerRun:
         command = [
@@ -93,11 +107,12 @@ class Peer:
         output, figures = self._call([str(part) for part in command])
         return _read_figures(figures, output)
 
-    def _run_speculative(self, settings: Settings, p_min: float, tell_steps: bool) -> PeerRun:
+    def _run_speculative(self, settings: Settings, tell_steps: bool) -> PeerRun:
         command = [
+            # without a draft model the program does not run, even where none is asked
             *(str(self.speculative), "-m", str(settings.target), "-md", str(settings.draft)),
-            *("--spec-type", "draft-simple", "--spec-draft-n-max", str(settings.n_max)),
-            *("--spec-draft-p-min", str(p_min), "-n", str(settings.n_predict), "--temp", "0"),
+            *_drafting(settings),
+            *("-n", str(settings.n_predict), "--temp", "0"),
             *("-c", str(settings.n_ctx), "-fa", "on", "-fit", "off"),
             *("-t", str(settings.n_threads), "-td", str(settings.n_threads)),
             *("--no-escape", "-p", settings.prompt),
@@ -127,6 +142,19 @@ class Peer:
             tail = "\n".join(done.stderr.splitlines()[-5:])
             raise PeerError(f"{Path(command[0]).name} ended with {done.returncode}:\n{tail}")
         return done.stdout, done.stderr
+
+
+def _drafting(settings: Settings) -> list[str]:
+    if settings.ngram is not None:
+        n_match, n_min, n_max = map(str, settings.ngram)
+        return [
+            *("--spec-type", "ngram-mod", "--spec-ngram-mod-n-match", n_match),
+            *("--spec-ngram-mod-n-min", n_min, "--spec-ngram-mod-n-max", n_max),
+        ]
+    return [
+        *("--spec-type", "draft-simple", "--spec-draft-n-max", str(settings.n_max)),
+        *("--spec-draft-p-min", str(settings.p_min)),
+    ]
 
 
 def _read_figures(figures: str, text: str) -> PeerRun:

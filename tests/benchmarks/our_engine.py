@@ -15,9 +15,11 @@ from specviz.models.demo_pair import find_demo_pair
 from specviz.models.model_file import inspect_model, tokens_of
 from specviz.trace import metrics
 from specviz.trace.config import (
+    DraftSource,
     LoadConfig,
     Message,
     ModelSpec,
+    NgramModConfig,
     RunConfig,
     RunMode,
     SamplingConfig,
@@ -104,7 +106,7 @@ class OurEngine:
         return self._session.pid
 
     async def run(self, question: str, settings: Settings) -> OurRun:
-        """One run, baseline where the settings have no `p_min`."""
+        """One run, baseline where the settings draft nothing."""
         trace = Trace()
         async for message in self._session.run(run_config(question, settings)):
             if isinstance(message, RunEvent):
@@ -129,7 +131,7 @@ def run_config(question: str, settings: Settings) -> RunConfig:
     """The settings in our words."""
     threads = settings.n_threads
     return RunConfig(
-        mode=RunMode.BASELINE if settings.p_min is None else RunMode.SPECULATIVE,
+        mode=RunMode.SPECULATIVE if settings.drafts else RunMode.BASELINE,
         load=LoadConfig(
             target=ModelSpec(path=str(settings.target), n_threads=threads),
             draft=ModelSpec(path=str(settings.draft), n_threads=threads),
@@ -140,5 +142,15 @@ def run_config(question: str, settings: Settings) -> RunConfig:
         messages=(Message(role="user", text=question),),
         max_tokens=settings.n_predict,
         sampling=SamplingConfig(temperature=0.0, seed=1),
-        speculation=SpeculationConfig(n_max=settings.n_max, p_min=settings.p_min or 0.0),
+        speculation=_speculation(settings),
+    )
+
+
+def _speculation(settings: Settings) -> SpeculationConfig:
+    if settings.ngram is None:
+        return SpeculationConfig(n_max=settings.n_max, p_min=settings.p_min or 0.0)
+    n_match, n_min, n_max = settings.ngram
+    return SpeculationConfig(
+        sources=(DraftSource.NGRAM_MOD,),
+        ngram_mod=NgramModConfig(n_match=n_match, n_min=n_min, n_max=n_max),
     )

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QWidget
 
 from specviz.ui import figures
-from specviz.ui.break_even_facts import LONGEST_WHAT_IF, BreakEvenFacts
+from specviz.ui.break_even_facts import LONGEST_WHAT_IF, USUAL_LENGTH, BreakEvenFacts
 from specviz.ui.break_even_words import (
     NOT_YET,
     RUNNING,
@@ -23,7 +23,6 @@ from specviz.ui.figure_label import FigureLabel
 from specviz.ui.plain_text import describe, label, tooltip
 from specviz.ui.theme import Palette
 
-USUAL_LENGTH = 4
 USUAL_PERCENT = 60
 """Where the sliders stand while there is no run to follow."""
 

@@ -18,12 +18,16 @@ from specviz.trace.break_even import (
 from specviz.trace.config import LoadConfig
 from specviz.trace.costs import CheckCost, Costs, DraftCost, costs_of, with_measured
 from specviz.trace.sources import NGRAM_SOURCES, sources_in_use
+from specviz.trace.terms import terms_of
 from specviz.trace.trace import Trace
 
 LONGEST_WHAT_IF = 16
 """Draft tokens that the what-if slider goes up to, where the run did not draft more."""
 
 WIDEST_CURVE = 65
+USUAL_LENGTH = 4
+"""Draft tokens that costs are told for while there is no run."""
+
 FURTHER = 2
 """Draft tokens beyond the setting of the run that are looked at for the best length."""
 
@@ -54,7 +58,7 @@ class BreakEvenFacts:
     `n_draft`: tested tokens for each step with a draft. `n_max`: the longest draft the settings
     allowed. `copies`: drafts were copied from the text. `speedup`: as measured. `predictions`: for
     each draft length the what-if offers. `own`: what was measured at the run's own length, in the
-    same terms.
+    same terms. `draft_token`: target steps that a token of a draft model costs.
     """
 
     costs: Costs
@@ -67,6 +71,7 @@ class BreakEvenFacts:
 
     predictions: tuple[Prediction, ...] = ()
     own: Prediction | None = None
+    draft_token: float | None = None
 
     @property
     def longest(self) -> int:
@@ -122,7 +127,7 @@ def facts_of(
         return _without_run(None, measured)
     if measured is not None:
         fits = measured.of(speculative.started.config.load)
-        found = with_measured(found, fits.checks, fits.drafts) if fits is not None else found
+        found = filled_in(found, fits) if fits is not None else found
     config = speculative.started.config.speculation
     sources = sources_in_use(speculative.started.config)
     shape = shape_of(speculative)
@@ -139,9 +144,35 @@ def facts_of(
         n_max=n_max,
         predictions=tuple(each for each in predictions if each is not None),
         own=_own(speculative, n_max, speedup),
+        draft_token=_draft_token(baseline, speculative),
         acceptance=metrics.acceptance_rate(speculative),
         speedup=speedup,
         copies=bool(sources) and NGRAM_SOURCES.issuperset(sources),
+    )
+
+
+def _draft_token(baseline: Trace | None, speculative: Trace) -> float | None:
+    """As the verdict's reasons have it."""
+    terms = terms_of(baseline, speculative) if baseline is not None else None
+    if terms is None or terms.seconds_per_draft_token is None:
+        return None
+    return metrics.ratio(terms.seconds_per_draft_token, terms.step_seconds)
+
+
+def filled_in(costs: Costs, measured: Measured) -> Costs:
+    """The costs of a run with those measured at another time, brought to the pace of the run.
+
+    A machine is not equally fast at all times, and costs are held against a step of the run. The
+    widths that both know tell how much slower or faster it was.
+    """
+    known = {each.n_rows: each.seconds for each in costs.checks}
+    common = [each for each in measured.checks if each.n_rows in known]
+    then = sum(each.seconds for each in common)
+    pace = metrics.ratio(sum(known[each.n_rows] for each in common), then) or 1.0
+    return with_measured(
+        costs,
+        [replace(each, seconds=each.seconds * pace) for each in measured.checks],
+        [replace(each, seconds=each.seconds * pace) for each in measured.drafts],
     )
 
 
@@ -176,4 +207,7 @@ def _without_run(baseline: Trace | None, measured: Measured | None) -> BreakEven
         if fits is None:
             return BreakEvenFacts(costs=costs)
         measured = fits
-    return BreakEvenFacts(costs=with_measured(costs, measured.checks, measured.drafts))
+    costs = filled_in(costs, measured)
+    each = costs.draft_seconds(USUAL_LENGTH)
+    token = None if each is None else metrics.ratio(each / USUAL_LENGTH, costs.step_seconds)
+    return BreakEvenFacts(costs=costs, draft_token=token)

@@ -9,7 +9,7 @@ from specviz.trace.break_even import PREDICTION_NOTE, break_even, step_cost
 from specviz.trace.costs import Costs
 from specviz.trace.metrics import ratio
 from specviz.ui import figures
-from specviz.ui.break_even_facts import BreakEvenFacts
+from specviz.ui.break_even_facts import USUAL_LENGTH, BreakEvenFacts
 from specviz.ui.verdict_words import Part, Parts
 
 NOT_YET = (
@@ -82,12 +82,12 @@ def sentence(facts: BreakEvenFacts | None) -> Parts:
 
 
 def _costs_alone(costs: Costs) -> Parts:
-    """Without a run there is no draft length; four tokens are a usual one."""
-    needed = break_even(costs, 4)
+    """Without a run there is no draft length to go by."""
+    needed = break_even(costs, USUAL_LENGTH)
     if needed is None or not 0 < needed <= 1:
         return (Part("Run with drafts to see where this pair stands on these costs."),)
     return (
-        Part("On these costs, 4 draft tokens pay off above "),
+        Part(f"On these costs, {USUAL_LENGTH} draft tokens pay off above "),
         _figure(figures.percent(needed)),
         Part(" acceptance. Run with drafts to see where you are."),
     )
@@ -121,21 +121,30 @@ def best_sentence(facts: BreakEvenFacts | None) -> Parts:
     return (Part("About "), length, Part(f" {noun} would be best: "), *outcome)
 
 
-def draft_cost(costs: Costs | None) -> Parts:
+def draft_cost(facts: BreakEvenFacts | None) -> Parts:
     """What a draft token costs, and what a copied draft does."""
-    if costs is None or not costs.drafts:
+    if facts is None:
         return ()
-    longest = costs.drafts[-1]
-    each = ratio(longest.seconds / longest.n_tokens, costs.step_seconds)
-    if each is None:
+    if facts.copies:
+        return _copying(facts)
+    if facts.draft_token is None:
         return ()
-    if each < 0.005:
-        return (Part("Drafting costs next to nothing."),)
     return (
         Part("Drafting a token costs "),
-        _figure(figures.decimal(each, 2)),
+        _figure(figures.decimal(facts.draft_token, 2)),
         Part(" target steps."),
     )
+
+
+def _copying(facts: BreakEvenFacts) -> Parts:
+    seconds = facts.costs.draft_seconds(facts.n_draft) if facts.n_draft else None
+    steps = None if seconds is None else ratio(seconds, facts.costs.step_seconds)
+    if steps is None:
+        return ()
+    if steps < 0.005:
+        return (Part("Copying a draft costs next to nothing."),)
+    cost = _figure(figures.decimal(steps, 2))
+    return (Part("Copying a draft costs "), cost, Part(" target steps."))
 
 
 def what_if_words(facts: BreakEvenFacts, n_draft: int) -> str:

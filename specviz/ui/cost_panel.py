@@ -92,7 +92,7 @@ class CostPanel(QWidget):
             n_rows = max(min(facts.n_max + 1, WIDEST_CURVE), min(widest, WIDEST_CURVE), 9)
             points = curve(costs, n_rows)
         self.chart.show_points(points)
-        self.draft_cost.set_parts(draft_cost(costs))
+        self.draft_cost.set_parts(draft_cost(facts))
 
     def show_length(self, n_draft: int) -> None:
         """Point out the width that a draft of this length needs."""

@@ -18,10 +18,11 @@ from support.traces import (
 )
 
 from specviz.trace.break_even import PREDICTION_NOTE, break_even, speedup_at
+from specviz.trace.comparison import compare
 from specviz.trace.config import DraftSource, ModelSpec
 from specviz.trace.costs import CheckCost, Costs, DraftCost
 from specviz.ui.break_even import BreakEven
-from specviz.ui.break_even_facts import BreakEvenFacts, Measured, facts_of
+from specviz.ui.break_even_facts import BreakEvenFacts, Measured, facts_of, filled_in
 from specviz.ui.break_even_words import best_sentence, draft_cost, help_text, sentence
 from specviz.ui.figures import THIN
 from specviz.ui.theme import DARK
@@ -132,11 +133,25 @@ def test_a_length_that_never_ran_is_said_to_be_beyond():
     assert "predicted beyond what ran" in plain(best_sentence(facts))
 
 
-def test_the_cost_of_a_draft_token():
-    assert plain(draft_cost(COSTS)) == "Drafting a token costs 0.10 target steps."
-    free = replace(COSTS, drafts=(DraftCost(n_tokens=4, seconds=1e-5, n_samples=1),))
-    assert plain(draft_cost(free)) == "Drafting costs next to nothing."
-    assert draft_cost(replace(COSTS, drafts=())) == () == draft_cost(None)
+def test_the_cost_of_a_draft_token_is_the_one_of_the_verdict():
+    baseline, trace = pair()
+    facts = facts_of(baseline, trace, None)
+    words = plain(draft_cost(facts))
+    assert words in compare(baseline, trace).reasons
+    # 15 % of 0.133 s for a draft, of 2.8 tokens on average, in steps of 0.08 s
+    n = trace.counts.tested / trace.counts.steps_with_draft
+    assert facts.draft_token == pytest.approx(0.15 * 0.133 / n / 0.08)
+    assert draft_cost(None) == () == draft_cost(BreakEvenFacts(costs=COSTS))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(1e-5, "next to nothing."), (0.012, "0.12 target steps.")]
+)
+def test_the_cost_of_copying_a_draft(seconds, words):
+    costs = replace(COSTS, drafts=(DraftCost(n_tokens=4, seconds=seconds, n_samples=9),))
+    facts = BreakEvenFacts(costs=costs, n_draft=4.0, copies=True)
+    assert plain(draft_cost(facts)) == f"Copying a draft costs {words}"
+    assert draft_cost(replace(facts, n_draft=None)) == ()
 
 
 def test_the_help_says_how_good_predictions_are():
@@ -158,6 +173,24 @@ def test_measured_costs_join_those_of_a_run_on_the_same_models():
     assert 9 not in met and 9 in more
     other = replace(load, n_ctx=8192)
     assert facts_of(baseline, trace, measured(other)) == facts_of(baseline, trace, None)
+
+
+@pytest.mark.parametrize("pace", [0.25, 1.0, 3.0])
+def test_costs_of_a_slower_or_faster_time_are_brought_to_the_pace_of_the_run(pace):
+    steady = {1: 0.09, 2: 0.1, 5: 0.13, 9: 0.2}
+    found = filled_in(
+        COSTS,
+        Measured(
+            load=run_config().load,
+            checks=tuple(
+                CheckCost(n_rows=n, seconds=s * pace, n_samples=5) for n, s in steady.items()
+            ),
+            drafts=(DraftCost(n_tokens=8, seconds=0.08 * pace, n_samples=5),),
+        ),
+    )
+    assert found.check_seconds(9) == pytest.approx(0.2)
+    assert found.draft_seconds(8) == pytest.approx(0.08)
+    assert found.check_seconds(3) == pytest.approx(0.11)
 
 
 def test_costs_alone_tell_where_a_pair_would_pay():

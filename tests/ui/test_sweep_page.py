@@ -10,6 +10,7 @@ from support.sweeps import run_at
 
 from specviz.sweep.results import SweepResults
 from specviz.ui.clock import FIGURES_MS
+from specviz.ui.reading_column import reading_column
 from specviz.ui.sweep_page import BASELINE_KEY, SweepPage
 from specviz.ui.theme import DARK, LIGHT
 
@@ -141,13 +142,19 @@ def test_names_from_a_file_are_shown_literally(page):
 
 @pytest.mark.parametrize("palette", [DARK, LIGHT], ids=lambda p: p.name)
 @pytest.mark.parametrize("width", [700, 984, 1600])
-def test_nothing_is_wider_than_the_page(page, palette, width):
+def test_nothing_is_wider_than_the_page(qtbot, page, palette, width):
     page.apply_palette(palette)
-    page.resize(width, 700)
+    page.resize(width, 520)
     page.show_results(filled(mixed_plan()))
     page.grab()
     room = page.area.viewport().width()
     assert page.area.widget().width() <= room
+    left, column = reading_column(width)
+    qtbot.waitUntil(page.area.verticalScrollBar().isVisible)
+    # the column ends where the verdict and the bar below end, scroll bar or not
+    qtbot.waitUntil(
+        lambda: page.table.mapTo(page, page.table.rect().topRight()).x() + 1 == left + column
+    )
     for view in (page.chart, page.table, page.prompts, page.form):
         right = view.mapTo(page.area.widget(), view.rect().topRight()).x()
         assert right <= room

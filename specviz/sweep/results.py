@@ -272,10 +272,10 @@ def sentence_of(rows: Sequence[SweepRow]) -> str:
     best = best_of(rows)
     if best is None:
         return _none_helps(measured)
-    return (
-        f"Best is {best.label}: {_where_it_helps(best)}{_range(best)}.{_but(best)}"
-        f"{_as_good(best, measured)}"
-    )
+    where = f"{_where_it_helps(best)}{_range(best)}."
+    if best.speedup is not None and best.speedup < 1 - NOISE:
+        return f"On the whole the baseline is faster. The best setting, {best.label}, {where}"
+    return f"Best is {best.label}: it {where}{_as_good(best, measured)}"
 
 
 def _as_good(best: SweepRow, rows: Sequence[SweepRow]) -> str:
@@ -319,10 +319,10 @@ def _none_helps(rows: Sequence[SweepRow]) -> str:
 def _where_it_helps(row: SweepRow) -> str:
     n = row.n_prompts
     if n == 1:
-        return "it helps on the prompt" if len(row.results) == 1 else "it helps on 1 of 1 prompts"
+        return "helps on the prompt" if len(row.results) == 1 else "helps on 1 of 1 prompts"
     if row.n_helps == n:
-        return f"it helps on {'both' if n == 2 else f'all {n}'} prompts"
-    return f"it helps on {row.n_helps} of {n} prompts"
+        return f"helps on {'both' if n == 2 else f'all {n}'} prompts"
+    return f"helps on {row.n_helps} of {n} prompts"
 
 
 def _range(row: SweepRow) -> str:
@@ -330,9 +330,3 @@ def _range(row: SweepRow) -> str:
         return ""
     low, high = f"{row.lowest:.2f}×", f"{row.highest:.2f}×"
     return f", {low}" if low == high else f", {low} to {high}"
-
-
-def _but(row: SweepRow) -> str:
-    if row.speedup is not None and row.speedup < 1 - NOISE:
-        return " On the others it costs more than it gains there."
-    return ""

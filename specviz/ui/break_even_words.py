@@ -16,6 +16,9 @@ NOT_YET = (
     Part("Break-even needs a baseline and a run with drafts to its end, or measured costs."),
 )
 RUNNING = (Part("Break-even comes when the run has ended."),)
+FAR_OFF = 0.15
+"""A prediction that misses the run it is made from by more than this says nothing of others."""
+
 HOW_IT_COMES_ABOUT = (
     "A step with a draft costs the draft, a check of one row more than it has tokens, and the rest "
     "of the step. It yields one token and the accepted ones. The pair pays off where the yield is "
@@ -104,6 +107,15 @@ def best_sentence(facts: BreakEvenFacts | None) -> Parts:
     best = facts.best() if facts is not None else None
     if facts is None or best is None:
         return ()
+    here = next((each for each in facts.predictions if each.n_draft == facts.n_max), None)
+    if here is not None and facts.speedup and not _agree(here.speedup, facts.speedup):
+        return (
+            Part("The runs were too uneven to predict from: "),
+            _figure(figures.speedup(here.speedup)),
+            Part(f" predicted at {facts.n_max}, "),
+            _figure(figures.speedup(facts.speedup)),
+            Part(" measured."),
+        )
     length, predicted = _figure(figures.count(best.n_draft)), figures.speedup(best.speedup)
     outcome: list[Part] = [_figure(predicted), Part(" predicted")]
     if best.extrapolated:
@@ -119,6 +131,10 @@ def best_sentence(facts: BreakEvenFacts | None) -> Parts:
         are = "is" if best.n_draft == 1 else "are"
         return (Part("The "), length, Part(f" {noun} in use {are} about the best: "), *outcome)
     return (Part("About "), length, Part(f" {noun} would be best: "), *outcome)
+
+
+def _agree(predicted: float, measured: float) -> bool:
+    return abs(predicted / measured - 1) <= FAR_OFF
 
 
 def draft_cost(facts: BreakEvenFacts | None) -> Parts:

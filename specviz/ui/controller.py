@@ -296,6 +296,7 @@ class Controller:
 
     def _rest(self) -> None:
         """Back to where a run can be started, or to the empty window."""
+        self._asked = None
         if self.state is not State.CLOSING:
             ready = self.slots.target is not None or self._options.script is not None
             self._set_state(State.READY if ready else State.EMPTY)

@@ -431,6 +431,89 @@ def sources_empty(palette):
     return _sources()
 
 
+def _break_even(*, measured=False, percent=None):
+    from specviz.trace.costs import CheckCost, DraftCost
+    from specviz.ui.break_even import BreakEven
+    from specviz.ui.break_even_facts import Measured, facts_of
+    from specviz.ui.cost_panel import CostPanel
+
+    section, costs = BreakEven(), CostPanel()
+    section.length_changed.connect(costs.show_length)
+    trace = traces.lively_run(200).trace
+    checks = [
+        CheckCost(n_rows=n, seconds=0.05 * (1 + 0.08 * n + 0.5 * (n > 4)), n_samples=5)
+        for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17)
+    ]
+    drafts = [DraftCost(n_tokens=n, seconds=0.006 * n, n_samples=5) for n in (1, 4, 8, 16)]
+    load = trace.started.config.load
+    known = Measured(load=load, checks=tuple(checks), drafts=tuple(drafts)) if measured else None
+    facts = facts_of(traces.baseline_of(trace, seconds=0.068), trace, known)
+    section.show_facts(facts)
+    costs.show_facts(facts)
+    if percent is not None:
+        section.acceptance.setValue(percent)
+        costs.show_progress(7, 24)
+    for view, height in ((section, 196), (costs, 270)):
+        view.resize(324, height)
+    return _right(section, costs)
+
+
+@shot
+def break_even_run(palette):
+    return _break_even()
+
+
+@shot
+def break_even_measured(palette):
+    return _break_even(measured=True)
+
+
+@shot
+def break_even_moved(palette):
+    return _break_even(measured=True, percent=30)
+
+
+def _lossless(check=None, margin=0.03):
+    from specviz.ui.lossless_panel import LosslessPanel
+    from specviz.ui.lossless_words import report
+
+    _, trace = _pair(repeat=1)
+    other = traces.TraceBuilder(traces.run_config(traces.RunMode.BASELINE))
+    for token in trace.tokens[:40]:
+        other.step(target=token.piece)
+    other.step(target=" something", runner_up=(trace.tokens[40].piece, margin))
+    baseline = other.plain(*(token.piece for token in trace.tokens[41:])).finish()
+    view = LosslessPanel()
+    view.apply_palette = lambda palette: None
+    view.show_report(report(baseline, trace, compare(baseline, trace, check), check))
+    return view
+
+
+def _looked(*margins):
+    from specviz.trace.lossless import BatchShape, LosslessCheck, Mismatch, ShapeMargin
+
+    shapes = zip(BatchShape, (1, 5, 52), margins, strict=True)
+    found = tuple(ShapeMargin(shape=s, n_rows=n, margin=m) for s, n, m in shapes)
+    wrong = Mismatch(position=41, recorded=7, found=traces.token_id_of(" them"), margin=3.1)
+    bad = min(margins) > 1
+    return LosslessCheck(fork=40, margins=found, n_rechecked=55, mismatch=wrong if bad else None)
+
+
+@shot
+def lossless_near_tie(palette):
+    return _lossless(_looked(0.03, -0.02, 0.01))
+
+
+@shot
+def lossless_unexplained(palette):
+    return _lossless(_looked(4.0, 4.1, 3.9), margin=4.0)
+
+
+@shot
+def lossless_recorded(palette):
+    return _lossless()
+
+
 def _strip(builder, current=None):
     from specviz.ui.step_strip import StepStrip
 

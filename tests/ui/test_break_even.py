@@ -127,6 +127,18 @@ def test_where_nothing_pays_the_sentence_says_so():
     assert words.startswith("No length is predicted to pay. The best is ")
 
 
+def test_runs_that_are_no_base_for_a_prediction_are_said_to_be_uneven():
+    facts = facts_of(*lively_pair(), None)
+    here = facts.predictions[facts.n_max - 1]
+    uneven = replace(facts, speedup=here.speedup * 1.3)
+    assert plain(best_sentence(uneven)) == (
+        f"The runs were too uneven to predict from: {here.speedup:.2f}× predicted at 8, "
+        f"{here.speedup * 1.3:.2f}× measured."
+    )
+    even = replace(facts, speedup=here.speedup * 1.1)
+    assert "would be best" in plain(best_sentence(even))
+
+
 def test_a_length_that_never_ran_is_said_to_be_beyond():
     facts = facts_of(*pair(), None)
     assert facts.best().extrapolated

@@ -35,7 +35,10 @@ PROMPTS = {
     "code": "Write a Python function that returns the n-th Fibonacci number, with a docstring.",
     "list": "List ten fruits and say one sentence about each of them.",
     "explain": "Explain step by step how bread is baked, and why the dough has to rest.",
-    "repeat": "Write this sentence five times: The red fox runs over the old stone bridge at dawn.",
+    "rename": "Repeat this code with the variable x renamed to y. def add(x): return x + 1; "
+    "def mul(x): return x * 2; def neg(x): return -x; def half(x): return x / 2; "
+    "def square(x): return x * x; def is_even(x): return x % 2 == 0; "
+    "def is_odd(x): return x % 2 == 1",
 }
 """The last one gives n-grams something to copy."""
 

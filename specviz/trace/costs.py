@@ -138,23 +138,34 @@ def with_measured(
 ) -> Costs:
     """The same with what was measured for the purpose, where a run has not met it more often.
 
-    Of a width or length that both know, the one with more samples stands; of equals the measured.
+    A machine is not equally fast at all times, so the measured seconds are brought to the run's
+    by the widths that both know. Of such a width the one with more samples stands; of equals the
+    measured.
     """
+    pace = _pace(costs.checks, checks)
     by_width = {each.n_rows: each for each in costs.checks}
     for check in checks:
         known = by_width.get(check.n_rows)
         if known is None or known.n_samples <= check.n_samples:
-            by_width[check.n_rows] = check
+            by_width[check.n_rows] = replace(check, seconds=check.seconds * pace)
     by_length = {each.n_tokens: each for each in costs.drafts}
     for draft in drafts:
         of_run = by_length.get(draft.n_tokens)
         if of_run is None or of_run.n_samples <= draft.n_samples:
-            by_length[draft.n_tokens] = draft
+            by_length[draft.n_tokens] = replace(draft, seconds=draft.seconds * pace)
     return replace(
         costs,
         checks=tuple(by_width[width] for width in sorted(by_width)),
         drafts=tuple(by_length[length] for length in sorted(by_length)),
     )
+
+
+def _pace(of_run: Sequence[CheckCost], measured: Sequence[CheckCost]) -> float:
+    """Seconds in the run for one that was measured; 1 where no width tells."""
+    by_width = {each.n_rows: each.seconds for each in of_run}
+    both = [each for each in measured if each.n_rows in by_width]
+    seconds = sum(by_width[each.n_rows] for each in both)
+    return ratio(seconds, sum(each.seconds for each in both)) or 1.0
 
 
 def curve(costs: Costs, n_rows_max: int) -> tuple[CurvePoint, ...]:

@@ -169,12 +169,28 @@ def test_below_the_shortest_a_draft_costs_no_less_than_its_share() -> None:
 def test_what_was_measured_fills_in_what_a_run_has_not_met_more_often() -> None:
     # given a run with 9 samples of each, and 5 of some widths, 20 of another
     costs = Costs(step_seconds=1.0, checks=checks((1, 1.0), (4, 2.0)), drafts=drafts((3, 0.3)))
-    measured = checks((1, 1.2), (2, 1.9), n_samples=5) + checks((4, 2.4), n_samples=20)
+    measured = checks((1, 0.8), (2, 1.9), n_samples=5) + checks((4, 2.2), n_samples=20)
     # when they are put together
     filled = with_measured(costs, measured, drafts((1, 0.1), (3, 0.4)))
     # then more samples stand for a width, and of equals what was measured
-    assert [(each.n_rows, each.seconds) for each in filled.checks] == [(1, 1.0), (2, 1.9), (4, 2.4)]
-    assert [(each.n_tokens, each.seconds) for each in filled.drafts] == [(1, 0.1), (3, 0.4)]
+    assert [each.n_rows for each in filled.checks] == [1, 2, 4]
+    assert [each.seconds for each in filled.checks] == pytest.approx([1.0, 1.9, 2.2])
+    assert [each.n_tokens for each in filled.drafts] == [1, 3]
+    assert [each.seconds for each in filled.drafts] == pytest.approx([0.1, 0.4])
+
+
+def test_measured_while_the_machine_was_slow_changes_nothing() -> None:
+    # 1 and 4 rows took 3 s in the run and 6 s when measured, so half of the seconds are meant
+    costs = Costs(step_seconds=1.0, checks=checks((1, 1.0), (4, 2.0)))
+    slow = checks((1, 2.0), (2, 3.0), (4, 4.0), n_samples=5)
+    filled = with_measured(costs, slow, drafts((3, 0.6)))
+    assert [each.seconds for each in filled.checks] == pytest.approx([1.0, 1.5, 2.0])
+    assert filled.drafts[0].seconds == pytest.approx(0.3)
+    # without a width in common, and without any time, the seconds are taken as they are
+    alone = Costs(step_seconds=1.0, checks=())
+    assert with_measured(alone, slow).checks == slow
+    timeless = checks((1, 0.0), (2, 0.0))
+    assert with_measured(Costs(step_seconds=1.0, checks=timeless), slow[:2]).checks[0].seconds == 0
 
 
 def test_the_curve_tells_measured_from_read_off() -> None:

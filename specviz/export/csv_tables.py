@@ -138,7 +138,8 @@ def summary_rows(traces: Sequence[Trace], comparison: Comparison | None = None) 
 
     A number by draft position or length gets a column for each; other lists share one cell,
     separated by spaces. Settings as asked for are in the JSON alone, the names of those that
-    differ stand in `differences`. The comparison stands in the rows of the speculative runs it is about.
+    differ stand in `differences`. The comparison stands in the rows of the speculative runs it is
+    about.
     """
     pair = pair_of(traces)
     if comparison is None and pair is not None:

@@ -229,11 +229,15 @@ def margins_sentence(fork: Fork) -> str | None:
     """What each batch shape makes of the two candidates; None where nothing was recorded."""
     if not fork.margins:
         return None
-    parts = [f"{each.margin:+.2f} {shape_words(each)}" for each in fork.margins]
-    said = ", ".join(parts).replace("-", "−")
-    lead = f"By how much {fork.baseline.words} leads {fork.speculative.words}, in logits"
-    source = "evaluated anew on fresh memory" if fork.is_checked else "as the runs recorded it"
-    return f"{lead}, {source}: {said}."
+    unit = " logits"
+    parts = []
+    for each in fork.margins:
+        number = f"{each.margin:+.2f}".replace("-", "−")
+        parts.append(f"{number}{unit} {shape_words(each)}")
+        unit = ""
+    source = "Evaluated anew on fresh memory" if fork.is_checked else "As the runs recorded it"
+    said = " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
+    return f"{source}, {fork.baseline.words} leads {fork.speculative.words} by {said}."
 
 
 def shape_words(margin: ShapeMargin) -> str:

@@ -76,7 +76,9 @@ def test_forks_are_explained() -> None:
         "The output is identical for 2 tokens; then a near-tie (margin 0.03 logits), “b” in place "
         "of “a”: rounding, not an error."
     )
-    assert margins.endswith("as the runs recorded it: +0.03 in a pass over one row.")
+    assert margins == (
+        "As the runs recorded it, “a” leads “b” by +0.03 logits in a pass over one row."
+    )
     assert why.startswith("A pass over several rows adds up in another order")
     bad = lossless(forked(4.0))
     assert bad[0].endswith("“b” in place of “a” (margin 4.00 logits): not explained by rounding.")
@@ -92,7 +94,7 @@ def test_what_a_check_found_is_told() -> None:
     )
     lines = lossless(forked(4.0), LosslessCheck(fork=2, margins=margins, n_rechecked=4))
     assert "a near-tie (margin 0.30 logits)" in lines[0]
-    assert "evaluated anew on fresh memory: +0.30 in a pass over one row, −0.10 in" in lines[1]
+    assert lines[1].startswith("Evaluated anew on fresh memory, “a” leads “b” by +0.30 logits in a")
     assert lines[-1] == "All 4 tokens were confirmed on fresh memory."
 
 

@@ -78,8 +78,7 @@ def test_the_candidates_and_recorded_margins_are_kept() -> None:
     assert fork.margins == (ShapeMargin(shape=BatchShape.ONE_ROW, n_rows=1, margin=0.5),)
     assert not fork.is_checked
     assert margins_sentence(fork) == (
-        "By how much “yes” leads “ no”, in logits, as the runs recorded it: +0.50 in a pass over "
-        "one row."
+        "As the runs recorded it, “yes” leads “ no” by +0.50 logits in a pass over one row."
     )
     assert margins_sentence(forked(3, None)) is None
 
@@ -103,8 +102,8 @@ def test_a_check_tells_each_batch_shape() -> None:
     fork = fork_of(base, spec, LosslessCheck(fork=1, margins=tuple(margins)))
     assert fork is not None and fork.is_checked
     assert margins_sentence(fork) == (
-        "By how much “b” leads “c”, in logits, evaluated anew on fresh memory: +0.03 in a pass "
-        "over one row, −0.02 in the check of 4 rows, +0.50 in prefill of 37 rows."
+        "Evaluated anew on fresh memory, “b” leads “c” by +0.03 logits in a pass over one row, "
+        "−0.02 in the check of 4 rows and +0.50 in prefill of 37 rows."
     )
 
 

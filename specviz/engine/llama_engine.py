@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,15 +28,17 @@ from specviz.engine.lossless_request import fork_of
 from specviz.engine.measured_passes import check_text, passage, passes
 from specviz.engine.model import Cancellation, Progress
 from specviz.engine.new_drafter import new_drafter
+from specviz.engine.prompt import check_prompt, prompt_ids, prompt_text, token_ids_of, with_seed
 from specviz.engine.slot import (
     Slot,
     change_reasons,
     context_of,
     depth_of,
     file_stamp,
+    loaded_settings,
     serves,
 )
-from specviz.errors import EngineError, PairError, SettingError, SpecvizError
+from specviz.errors import EngineError, PairError, SpecvizError
 from specviz.models.compatibility import check_pair
 from specviz.models.model_file import FileKind, ModelFile, inspect_model
 from specviz.trace.config import (
@@ -49,7 +50,7 @@ from specviz.trace.config import (
     RunMode,
     SpeculationConfig,
 )
-from specviz.trace.events import Environment, RunEvent, RunStarted, Scalar
+from specviz.trace.events import Environment, RunEvent, RunStarted
 from specviz.worker.protocol import (
     CheckLossless,
     Device,
@@ -132,7 +133,7 @@ class LlamaEngine:
             Loaded(
                 target=target.file.info,
                 draft=draft.file.info if draft else None,
-                effective=self._load_settings(),
+                effective=loaded_settings(self._slots, self._safe_mode),
                 reasons=tuple(reasons),
                 rollback=context_of(target).rollback.value,
             )
@@ -262,27 +263,6 @@ class LlamaEngine:
             if context.n_threads != n_threads:
                 context.set_threads(n_threads)
 
-    def _load_settings(self) -> dict[str, Scalar]:
-        """The loaded settings as read back from the engine."""
-        settings: dict[str, Scalar] = {}
-        for role, slot in self._slots.items():
-            context = context_of(slot)
-            if role is Role.TARGET:
-                settings["n_ctx"] = context.n_ctx
-                settings["n_ctx_allocated"] = context.n_ctx_allocated
-                settings["n_batch"] = context.n_batch
-                settings["flash_attention"] = context.flash_attention
-                settings["rollback"] = context.rollback.value
-                settings["n_rs_seq"] = context.n_snapshots
-            settings[f"{role}_n_gpu_layers"] = slot.weights.n_layers_on_gpu
-            settings[f"{role}_n_threads"] = context.n_threads
-            settings[f"{role}_type_k"] = slot.spec.type_k
-            settings[f"{role}_type_v"] = slot.spec.type_v
-            settings[f"{role}_repacked"] = slot.weights.repacked
-        settings["repack_allowed"] = self._slots[Role.TARGET].repack
-        settings["safe_mode"] = self._safe_mode
-        return settings
-
     # Running -------------------------------------------------------------------------------------
     def run(self, run: Run, report: Report, cancelled: Cancellation) -> Iterator[RunEvent]:
         config = run.config
@@ -291,10 +271,10 @@ class LlamaEngine:
         target, draft = self._slots[Role.TARGET], self._slots.get(Role.DRAFT)
         context = context_of(target)
         self._rearm()
-        text, template = self._prompt(config, target)
-        prompt = _token_ids(target.weights, text, template)
-        _check_prompt(len(prompt), context.n_ctx)
-        config = _with_seed(config)
+        text, template = prompt_text(config, target.weights)
+        prompt = token_ids_of(target.weights, text, template)
+        check_prompt(len(prompt), context.n_ctx)
+        config = with_seed(config)
         drafters = self._drafters(config, target, draft)
         with_head = drafters is not None and any(
             drafter.source is DraftSource.DRAFT_MTP for drafter in drafters.drafters
@@ -307,7 +287,11 @@ class LlamaEngine:
             target=target.file.info,
             draft=draft.file.info if drafters and draft else None,
             environment=self.environment,
-            effective={**self._load_settings(), **run_settings(config), "template": template},
+            effective={
+                **loaded_settings(self._slots, self._safe_mode),
+                **run_settings(config),
+                "template": template,
+            },
             n_prompt=len(prompt),
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             prompt_pieces=tuple(target.weights.piece(token_id) for token_id in prompt),
@@ -346,7 +330,9 @@ class LlamaEngine:
         self._load_for(config, report, cancelled)
         self._rearm()
         target, draft = self._slots[Role.TARGET], self._slots.get(Role.DRAFT)
-        text = command.token_ids or _token_ids(target.weights, *self._prompt(config, target))
+        text = command.token_ids or token_ids_of(
+            target.weights, *prompt_text(config, target.weights)
+        )
         check_text(text, target.weights.n_vocab)
         text_and_rows = passage(text, n_rows, context_of(target).n_ctx)
         if context_of(target).n_outputs < n_rows:
@@ -374,8 +360,8 @@ class LlamaEngine:
         self._load_for(command.config, report, cancelled)
         self._rearm()
         target, draft = self._slots[Role.TARGET], self._slots.get(Role.DRAFT)
-        prompt = _token_ids(target.weights, *self._prompt(command.config, target))
-        _check_prompt(len(prompt), context_of(target).n_ctx)
+        prompt = prompt_ids(command.config, target.weights)
+        check_prompt(len(prompt), context_of(target).n_ctx)
         check = check_anew(command, fork, prompt, target, draft, report, cancelled, self._watch)
         report(LosslessChecked(check=check))
 
@@ -402,21 +388,6 @@ class LlamaEngine:
         asked_snapshots = target.context_key[-1]
         return context.n_outputs > depth.longest_draft and asked_snapshots == depth.n_snapshots
 
-    def _prompt(self, config: RunConfig, target: Slot) -> tuple[str, str]:
-        """The text of the prompt, and which template made it."""
-        weights = target.weights
-        source = weights.chat_template
-        if config.raw or not source:
-            return config.prompt, "raw" if config.raw else "none"
-        text = chat_template.render(
-            source,
-            config.messages,
-            bos=weights.special_text(weights.bos_id),
-            eos=weights.special_text(weights.eos_id),
-            reasoning=config.reasoning,
-        )
-        return text, "model"
-
     def _drafters(self, config: RunConfig, target: Slot, draft: Slot | None) -> DrafterChain | None:
         if config.mode is RunMode.BASELINE or not config.speculation.sources:
             return None
@@ -428,30 +399,6 @@ class LlamaEngine:
         self, source: DraftSource, config: RunConfig, target: Slot, draft: Slot | None
     ) -> Drafter:
         return new_drafter(source, config, target, draft)
-
-
-def _token_ids(weights: Weights, text: str, template: str) -> list[int]:
-    bos = weights.special_text(weights.bos_id)
-    add_special = not (template == "model" and bos and text.startswith(bos))
-    return weights.tokenize(text, add_special=add_special, parse_special=True)
-
-
-def _with_seed(config: RunConfig) -> RunConfig:
-    if config.sampling.seed is not None:
-        return config
-    # 0xFFFFFFFF means "random" to llama.cpp and could not be used again
-    seed = secrets.randbelow(0xFFFFFFFF)
-    return replace(config, sampling=replace(config.sampling, seed=seed))
-
-
-def _check_prompt(n_prompt: int, n_ctx: int) -> None:
-    if n_prompt == 0:
-        raise SettingError("The prompt is empty.", "Write something first.")
-    if n_prompt >= n_ctx:
-        raise SettingError(
-            f"The prompt has {n_prompt} tokens and the context holds {n_ctx}.",
-            "Shorten the prompt or choose a larger context.",
-        )
 
 
 def _inspect(spec: ModelSpec, role: Role) -> ModelFile:

@@ -1,7 +1,8 @@
-"""A model in memory: its weights, its contexts, and whether it serves what is asked for."""
+"""A model in memory: its weights, its contexts, its settings, and what it can serve."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from specviz.engine.llama.weights import Weights
 from specviz.errors import SettingError
 from specviz.models.memory import older_states
 from specviz.models.model_file import ModelFile
-from specviz.trace.config import LoadConfig, ModelSpec, SpeculationConfig
+from specviz.trace.config import LoadConfig, ModelSpec, Role, SpeculationConfig
+from specviz.trace.events import Scalar
 
 
 @dataclass(slots=True)
@@ -108,6 +110,28 @@ def serves(slot: Slot, spec: ModelSpec, repack: bool) -> bool:
         None,
         slot.stamp,
     )
+
+
+def loaded_settings(slots: Mapping[Role, Slot], safe_mode: bool) -> dict[str, Scalar]:
+    """The loaded settings as read back from the engine."""
+    settings: dict[str, Scalar] = {}
+    for role, slot in slots.items():
+        context = context_of(slot)
+        if role is Role.TARGET:
+            settings["n_ctx"] = context.n_ctx
+            settings["n_ctx_allocated"] = context.n_ctx_allocated
+            settings["n_batch"] = context.n_batch
+            settings["flash_attention"] = context.flash_attention
+            settings["rollback"] = context.rollback.value
+            settings["n_rs_seq"] = context.n_snapshots
+        settings[f"{role}_n_gpu_layers"] = slot.weights.n_layers_on_gpu
+        settings[f"{role}_n_threads"] = context.n_threads
+        settings[f"{role}_type_k"] = slot.spec.type_k
+        settings[f"{role}_type_v"] = slot.spec.type_v
+        settings[f"{role}_repacked"] = slot.weights.repacked
+    settings["repack_allowed"] = slots[Role.TARGET].repack
+    settings["safe_mode"] = safe_mode
+    return settings
 
 
 def change_reasons(old: LoadConfig | None, new: LoadConfig) -> list[str]:

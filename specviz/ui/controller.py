@@ -311,7 +311,7 @@ class Controller:
         chat, talks = self.dialogue.chat, may(self.state, Action.EDIT_CHAT)
         self._show_hint()
         why_not_measure, speculative = self._why_not_measure(), self._shown()[1]
-        self.examination.set_blocked(why_not_measure)
+        self.examination.set_blocked(why_not_measure, busy=busy)
         self.views.conversation.set_editing(chat.editing, allowed=talks)
         sweeps = self._sweeps
         if sweeps:

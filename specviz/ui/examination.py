@@ -34,6 +34,7 @@ from specviz.worker.session import EngineSession
 log = logging.getLogger(__name__)
 
 FORGOTTEN = "The measured costs belonged to other models or settings and are no longer used."
+BUSY = "The engine is at work; the output can be checked when it is done."
 STOPPED_CHECK = "The check was stopped before its end."
 NOTHING_ANEW = "This engine plays a script, so there was nothing to evaluate anew."
 
@@ -61,6 +62,7 @@ class Examination:
         self._speculative: Trace | None = None
         self._comparison: Comparison | None = None
         self._seen: tuple[object, ...] = ()
+        self._busy = False
         break_even.length_changed.connect(costs.show_length)
         costs.show_length(break_even.length.value())
 
@@ -103,15 +105,19 @@ class Examination:
             self._costs.show_rest(FORGOTTEN)
             self.show_facts()
 
-    def set_blocked(self, why_not_measure: str) -> None:
+    def set_blocked(self, why_not_measure: str, *, busy: bool) -> None:
         """Bring the buttons in line with what can be done.
 
-        Why nothing can be measured is a sentence, empty where it can.
+        Why nothing can be measured is a sentence, empty where it can. `busy`: the engine is.
         """
+        self._busy = busy
         self._costs.set_blocked(why_not_measure)
         self._verdict.show_check(self._speculative is not None and bool(self._speculative.steps))
+        self._block_panel()
+
+    def _block_panel(self) -> None:
         if self.panel is not None:
-            self.panel.set_blocked(self.why_not_check)
+            self.panel.set_blocked(self.why_not_check or (BUSY if self._busy else ""))
 
     @property
     def why_not_check(self) -> str:
@@ -122,7 +128,7 @@ class Examination:
         """The panel on the lossless check, in front."""
         if self.panel is None:
             self.panel = LosslessPanel(window)
-        self.panel.set_blocked(self.why_not_check)
+        self._block_panel()
         self._show_report()
         self.panel.show()
         self.panel.raise_()

@@ -16,7 +16,7 @@ from specviz.trace.config import DraftSource, SpeculationConfig
 from specviz.trace.lossless import BatchShape, Divergence
 from specviz.ui import figures
 from specviz.ui.cost_panel import OFFER
-from specviz.ui.examination import FORGOTTEN, STOPPED_CHECK
+from specviz.ui.examination import BUSY, FORGOTTEN, NOTHING_ANEW, STOPPED_CHECK
 from specviz.ui.lossless_words import DRAWN
 from specviz.ui.states import State
 
@@ -61,6 +61,18 @@ def test_break_even_and_costs_come_from_the_run_and_from_measuring(qtbot, tmp_pa
         controller._on_settings()
         assert views.costs.status.text() == FORGOTTEN
         assert {p.n_rows for p in views.costs.chart.points if p.is_measured} == {1, 4}
+        controller.show_check()
+        panel = controller.examination.panel
+        panel.check_button.click()
+        assert controller.state is State.EXAMINING
+        await resting(controller)
+        assert panel.status.text() == NOTHING_ANEW
+        controller.run("Once more")
+        assert panel.status.text() == BUSY and not panel.check_button.isEnabled()
+        controller.stop()
+        await resting(controller)
+        assert panel.check_button.isEnabled() or panel.status.text() != BUSY
+        panel.close()
 
     drive(tmp_path, body, script=write_script(tmp_path / "script.json"))
 
@@ -195,7 +207,7 @@ def test_drawn_output_is_not_compared(qtbot, tmp_path):
         sampling = replace(config.sampling, temperature=0.8)
         controller.window.setup.apply_config(replace(config, sampling=sampling))
         await run(controller)
-        controller.show_check()
+        controller.window._action("check-output-action").trigger()
         panel = controller.examination.panel
         assert panel.report.headline.text == DRAWN
         assert not panel.check_button.isEnabled() and panel.status.text() == DRAWN
@@ -259,9 +271,13 @@ def test_a_tiny_pair_is_measured_and_checked_anew(qtbot, tmp_path):
         before = controller.runner.speculative.text
         controller.show_check()
         panel = controller.examination.panel
+        # a check has in memory what its run was asked to have, whatever is set by then
+        setup.apply_config(replace(setup.config(), load=replace(load, n_ctx=256)))
+        controller._on_settings()
         QTest.mouseClick(panel.check_button, Qt.MouseButton.LeftButton)
         assert controller.state is State.EXAMINING
         await resting(controller)
+        assert controller._loaded.n_ctx == 512
         check = controller.examination.known_check
         assert check.n_rechecked == 40 and check.mismatch is None
         assert panel.report.fresh[0].text.startswith("All 40 tokens")

@@ -7,6 +7,7 @@ import sys
 from contextlib import asynccontextmanager
 
 import pytest
+from support import tiny_gguf
 from support.scripts import IDS, run_config, simple_script, write_script
 
 from specviz.errors import EngineDied, SettingError
@@ -187,5 +188,40 @@ def test_what_makes_no_sense_is_refused_and_the_engine_lives(tmp_path):
             with pytest.raises(SettingError, match="Only greedy output"):
                 await all_of(session.check_lossless(warm, STEPS))
             assert session.pid == pid
+
+    asyncio.run(body())
+
+
+@pytest.mark.model
+def test_the_real_engine_answers_through_the_pipe(tmp_path):
+    from support.equality import exact_load, raw_run
+
+    target = tiny_gguf.write_llama(tmp_path / "target.gguf", mix=0.03)
+    draft = tiny_gguf.write_llama(tmp_path / "draft.gguf", mix=0.03, n_layers=1)
+    load = exact_load(target, draft)
+    config = raw_run(RunMode.SPECULATIVE, load, max_tokens=40)
+
+    async def body():
+        session = EngineSession(None, Preferences(tmp_path / "settings.json"))
+        try:
+            trace = await trace_of(session, config)
+            measured = await all_of(session.measure_costs(trace.started.config, 4))
+            assert [m.check.n_rows for m in measured if getattr(m, "check", None)] == [1, 2, 3, 4]
+            answers = await all_of(
+                session.check_lossless(trace.started.config, recorded_steps(trace), whole=True)
+            )
+            assert answers[-1].check == LosslessCheck(
+                n_rechecked=40, n_drafts_rechecked=trace.counts.tested
+            )
+            # a check that is stopped leaves the engine as it was
+            stopped = await all_of(
+                session.check_lossless(trace.started.config, recorded_steps(trace), whole=True),
+                lambda message: session.cancel(),
+            )
+            assert stopped[-1] in (Done(cancelled=True), answers[-1])
+            again = await trace_of(session, config)
+            assert [t.token_id for t in again.tokens] == [t.token_id for t in trace.tokens]
+        finally:
+            await session.close()
 
     asyncio.run(body())

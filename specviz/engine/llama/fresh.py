@@ -7,6 +7,7 @@ context.py. Slower, and simple enough to be trusted.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ class FreshMemory:
         """Keep the whole memory as it is."""
         size = int(lib.llama_state_seq_get_size_ext(self._handle, 0, 0))
         if self._saved is None or len(self._saved) != size:
-            self._saved = (lib.ctypes.c_uint8 * size)()
+            self._saved = (ctypes.c_uint8 * size)()
         if lib.llama_state_seq_get_data_ext(self._handle, self._saved, size, 0, 0) != size:
             raise EngineError("The state of the model could not be saved.")
 

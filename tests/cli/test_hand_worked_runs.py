@@ -19,6 +19,7 @@ def arguments(worked: Worked, folder: Path) -> tuple[str, ...]:
     return (
         "run", "--engine", f"scripted:{script}", "-n", str(worked.max_tokens),
         "--spec-draft-n-max", "8", "--spec-draft-n-min", str(worked.n_min),
+        *(part for text in worked.stop for part in ("--stop", text)),
     )  # fmt: skip
 
 

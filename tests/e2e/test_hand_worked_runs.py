@@ -74,7 +74,8 @@ def _cells(controller: Controller) -> tuple[tuple[str, ...], ...]:
 def test_window_and_exports_are_what_was_worked_out(qtbot, tmp_path, worked):
     async def body(controller: Controller) -> None:
         setup = controller.window.setup
-        setup.apply_config(replace(setup.config(), max_tokens=worked.max_tokens))
+        limits = replace(setup.config(), max_tokens=worked.max_tokens, stop=worked.stop)
+        setup.apply_config(limits)
         controller.run("Say something")
         await until(lambda: controller.state is not State.READY)
         await resting(controller)

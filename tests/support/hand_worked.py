@@ -62,6 +62,7 @@ class Worked:
     script: dict[str, Any]
     max_tokens: int = 512
     n_min: int = 0
+    stop: tuple[str, ...] = ()
     baseline: dict[str, Any]
     speculative: dict[str, Any]
     comparison: dict[str, Any]

@@ -121,7 +121,7 @@ class BreakEven(QWidget):
         self._result_words.setFixedHeight(26)
         line.addWidget(self._result_words, 0, Qt.AlignmentFlag.AlignBottom)
         line.addStretch(1)
-        line.addWidget(self.reset_button, 0, Qt.AlignmentFlag.AlignBottom)
+        line.addWidget(self.reset_button, 0, Qt.AlignmentFlag.AlignVCenter)
         layout.addLayout(line)
         self._small_print.setMinimumHeight(18)
         layout.addWidget(self._small_print)

@@ -171,8 +171,8 @@ LIMITS = (
 
 # ---- a stop text inside an accepted block -------------------------------------------------------
 # rounds of 3 drafted, all right, and a bonus: w0 to w3, then w4 w5 w6 and w7. The answer ends
-# before w5: w0 w1 w2 w3 w4, 5 tokens. Of the second draft w4 is accepted; w5 and w6 were tested, and are
-# not in the answer: tested 6, accepted 3 + 1 = 4, rejected 2, bonus 1; rate 4 / 6
+# before w5: w0 w1 w2 w3 w4, 5 tokens. Of the second draft w4 is accepted; w5 and w6 were tested,
+# and are not in the answer: tested 6, accepted 3 + 1 = 4, rejected 2, bonus 1; rate 4 / 6
 # by position 2 of 2, 1 of 2, 1 of 2; tau 5 / 2 = 2.5, mean accepted 4 / 2 = 2
 # decode 2 x 20 = 40, 5 / 0.04 = 125 tokens/s; the baseline needs a sixth step of 10 to meet the
 # end: 5 / 0.06 = 83.33 tokens/s; 125 / 83.33 = 1.5

@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
     PAIR_REFUSED = 3
     UNREADABLE = 4
     ENGINE_DIED = 5
+    RUN_FAILED = 6
     INTERRUPTED = 130
 
 

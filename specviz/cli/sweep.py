@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from specviz.cli import sweep_table, terminal
 from specviz.cli.measurement import CONVERTED_ONCE, activity, convert, interruptible
 from specviz.cli.request import check_files
-from specviz.cli.sweep_options import RUN_FAILED
 from specviz.cli.sweep_request import SweepRequest, read_sweep
 from specviz.errors import ExitCode, SpecvizError
 from specviz.models.demo_pair import DemoPair
@@ -45,7 +44,7 @@ def execute(argv: Sequence[str]) -> int:
         return int(ExitCode.INTERRUPTED)
     if failure is not None:
         raise failure
-    return RUN_FAILED if sweep.results.n_failed else int(ExitCode.DONE)
+    return int(ExitCode.RUN_FAILED if sweep.results.n_failed else ExitCode.DONE)
 
 
 async def _sweep(

@@ -17,15 +17,12 @@ from specviz.cli.drafting_options import (
     drafting_methods,
 )
 from specviz.cli.options import add_answer, add_models, add_runtime, add_sampling
-from specviz.errors import SettingError
+from specviz.errors import ExitCode, SettingError
 from specviz.sweep.axes import DRAFT_TYPE_K, DRAFT_TYPE_V, METHOD, PRESET, SETTINGS, Axis, Sources
 from specviz.sweep.lists import numbers, whole_numbers
 from specviz.trace.config import DraftSource
 from specviz.trace.presets import NGRAM_PRESETS
 from specviz.trace.sources import MODEL_SOURCES
-
-RUN_FAILED = 6
-"""Exit code of a sweep that went to its end although a run of it failed."""
 
 BUILTIN = "builtin"
 
@@ -85,8 +82,8 @@ def sweep_parser() -> ArgumentParser:
         ),
         epilog=(
             "exit codes: 0 done, 2 wrong usage or setting, 3 the pair does not fit, 4 a file cannot"
-            f"\nbe read, 5 the engine died, {RUN_FAILED} done but a run failed (the table says "
-            "why), 130 interrupted\n(what was measured is reported)"
+            f"\nbe read, 5 the engine died, {int(ExitCode.RUN_FAILED)} done but a run failed (the "
+            "table says why),\n130 interrupted (what was measured is reported)"
         ),
     )
     add_models(parser)

@@ -241,8 +241,8 @@ def main() -> int:
     itself = max(abs(row.error) for row in rows if row.n_draft == row.n_from)
     if outside and itself > UNEVEN:
         print(
-            f"A run predicts even its own speed-up only within {100 * itself:.0f} %. The machine was "
-            "too busy to judge by this.",
+            f"A run predicts even its own speed-up only within {100 * itself:.0f} %. "
+            "The machine was too busy to judge by this.",
             file=sys.stderr,
         )
         return 2

@@ -23,9 +23,9 @@ from specviz.trace.trace import Trace
 
 PREDICTION_NOTE = (
     "With measured costs, a prediction usually lies within about 10\u202f% of what another draft "
-    "length really reaches. Without them it can be off by half and more where checks of that length "
-    "have a width that this run never met. Beyond the longest draft of this run it goes by how the "
-    "drafts went so far."
+    "length really reaches. Without them it can be off by half and more where checks of that "
+    "length have a width that this run never met. Beyond the longest draft of this run it goes by "
+    "how the drafts went so far."
 )
 """How good `predict` is, as the window says it; tests/benchmarks/draft_length_prediction.py."""
 

@@ -100,6 +100,7 @@ async def measure(peer: Peer, options: argparse.Namespace) -> list[str]:
     async with OurEngine(options.target, options.draft) as engine:
         for key in options.prompts:
             prompt = rendered_prompt(engine.target, PROMPTS[key])
+            await engine.forget()
             for variant in variants:
                 settings = _settings(engine, options, prompt, variant)
                 where = f"{key}, {variant.name}"

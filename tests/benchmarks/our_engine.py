@@ -105,6 +105,11 @@ class OurEngine:
     def pid(self) -> int | None:
         return self._session.pid
 
+    async def forget(self) -> None:
+        """Hold nothing of earlier prompts: what is kept of one was read in batches of its own, and
+        a near-tie can tip against a program that reads each prompt from its beginning."""
+        await self._session.unload()
+
     async def run(self, question: str, settings: Settings) -> OurRun:
         """One run, baseline where the settings draft nothing."""
         trace = Trace()

@@ -22,10 +22,11 @@ from specviz.trace.metrics import ratio
 from specviz.trace.trace import Trace
 
 PREDICTION_NOTE = (
-    "With measured costs, a prediction usually lies within about 10\u202f% of what another draft "
-    "length really reaches. Without them it can be off by half and more where checks of that "
-    "length have a width that this run never met. Beyond the longest draft of this run it goes by "
-    "how the drafts went so far."
+    "With measured costs, a prediction usually lies within 10\u202f% of what another draft length "
+    "really reaches; with a minimum probability of 0 it was off by up to 13\u202f% in tests. "
+    "Without measured costs it can be off by half and more where checks of that length have a "
+    "width that this run never met. Beyond the longest draft of this run it goes by how the drafts "
+    "went so far."
 )
 """How good `predict` is, as the window says it; tests/benchmarks/draft_length_prediction.py."""
 

@@ -18,6 +18,8 @@ NOT_YET = (
 RUNNING = (Part("Break-even comes when the run has ended."),)
 FAR_OFF = 0.15
 """A prediction that misses the run it is made from by more than this says nothing of others."""
+MANY_GUESSED = 0.1
+"""Share of checks with a width that was never met, above which a prediction is a rough one."""
 
 HOW_IT_COMES_ABOUT = (
     "A step with a draft costs the draft, a check of one row more than it has tokens, and the rest "
@@ -117,13 +119,17 @@ def best_sentence(facts: BreakEvenFacts | None) -> Parts:
             Part(" measured."),
         )
     length, predicted = _figure(figures.count(best.n_draft)), figures.speedup(best.speedup)
-    outcome: list[Part] = [_figure(predicted), Part(" predicted")]
+    rough = best.guessed_checks > MANY_GUESSED
+    outcome: list[Part] = [
+        _figure(predicted),
+        Part(" roughly predicted" if rough else " predicted"),
+    ]
     if best.extrapolated:
         outcome.append(Part(" beyond what ran"))
     if facts.speedup is not None:
         at = "" if best.n_draft == facts.n_max else f" at {facts.n_max}"
         outcome += [Part(", "), _figure(figures.speedup(facts.speedup)), Part(f" measured{at}")]
-    outcome.append(Part("."))
+    outcome.append(Part(". Measured costs would tell better." if rough else "."))
     noun = "draft token" if best.n_draft == 1 else "draft tokens"
     if best.speedup < 1:
         return (Part("No length is predicted to pay. The best is "), length, Part(": "), *outcome)

@@ -128,6 +128,8 @@ def verdict(results: SweepResults, *, running: bool = False, stale: str = "") ->
         rest.append((Part(f"The sweep was stopped after {made}; what was measured is kept."),))
     if stale:
         rest.append((Part(stale),))
+    if caution := results.caution():
+        rest.append(_with_figures(caution))
     return Words(_headline(rows, best), _tone(rows, best), sentence, tuple(rest))
 
 

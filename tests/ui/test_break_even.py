@@ -145,6 +145,22 @@ def test_a_length_that_never_ran_is_said_to_be_beyond():
     assert "predicted beyond what ran" in plain(best_sentence(facts))
 
 
+def test_a_prediction_from_guessed_costs_says_so_and_what_would_help():
+    facts = facts_of(*lively_pair(), None)
+    best = facts.best()
+    at = facts.predictions.index(best)
+
+    def said(guessed_checks):
+        rough = replace(best, guessed_checks=guessed_checks)
+        predictions = (*facts.predictions[:at], rough, *facts.predictions[at + 1 :])
+        return plain(best_sentence(replace(facts, predictions=predictions)))
+
+    assert "× roughly predicted" in said(0.5)
+    assert said(0.5).endswith("measured at 8. Measured costs would tell better.")
+    assert "roughly" not in said(0.05)
+    assert said(0.05).endswith("measured at 8.")
+
+
 def test_the_cost_of_a_draft_token_is_the_one_of_the_verdict():
     baseline, trace = pair()
     facts = facts_of(baseline, trace, None)

@@ -95,6 +95,17 @@ def test_a_stopped_sweep_says_so_and_one_with_failures_too():
     assert "changed since" in words.verdict(failed, stale="The setup has changed since.").text
 
 
+def test_a_machine_that_was_busy_is_told_of_when_the_sweep_is_over():
+    plan = length_plan(PROMPTS[:2])
+    results = SweepResults(plan)
+    for prompt, point in plan.runs():
+        results.add(prompt, point, run_at(10.0 * (1 + 2 * prompt), plan.config(prompt, point)))
+    assert results.caution()
+    assert words.verdict(results).text.endswith(results.caution())
+    assert results.caution() not in words.verdict(results, running=True).text
+    assert "busy" not in words.verdict(filled(length_plan())).text
+
+
 def test_before_anything_was_measured():
     empty = SweepResults(length_plan())
     assert words.verdict(empty).tone is Tone.QUIET

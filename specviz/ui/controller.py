@@ -16,10 +16,9 @@ from typing import Any
 
 from PySide6.QtGui import QGuiApplication
 
-from specviz.errors import EngineDied, SpecvizError, TraceError
+from specviz.errors import EngineDied, SpecvizError
 from specviz.models.demo_pair import DemoPair, find_demo_pair
 from specviz.preferences import Preferences
-from specviz.trace import codec
 from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import (
     LoadConfig,
@@ -32,6 +31,7 @@ from specviz.trace.events import Prefilled, Scalar
 from specviz.trace.storage import SUFFIX, read_trace
 from specviz.trace.trace import Trace
 from specviz.ui import figures
+from specviz.ui.background import Background
 from specviz.ui.chat import Chat, turns_of_runs
 from specviz.ui.clock import FIGURES_MS, FRAME_MS, DrawClock
 from specviz.ui.dialogs import EXPORT_KINDS
@@ -50,14 +50,15 @@ from specviz.ui.model_card import (
     scripted_card,
 )
 from specviz.ui.pending import pending_rows
-from specviz.ui.run_request import lacks_template, load_of, request, sweep_base, why_not
+from specviz.ui.remembering import Remembering
+from specviz.ui.run_orders import NO_TARGET, RunOrders
 from specviz.ui.runner import Runner
 from specviz.ui.slots import ModelSlots, choose, read_dropped
 from specviz.ui.states import Action, State, may, may_move
 from specviz.ui.sweep_control import SweepControl
 from specviz.ui.throughput_plot import import_plotting
 from specviz.ui.views import make_views, offered_prompts
-from specviz.ui.window_mode import WindowMode, remembered_mode
+from specviz.ui.window_mode import WindowMode
 from specviz.window_options import WindowOptions
 from specviz.worker.client import Message as EngineMessage
 from specviz.worker.protocol import Loaded, Loading, Prefilling, SafeMode
@@ -66,7 +67,6 @@ from specviz.worker.session import EngineSession
 log = logging.getLogger(__name__)
 
 MAX_RECENT = 10
-SAVE_DELAY_SECONDS = 1.0
 DEMO_N_MAX, DEMO_P_MIN = 3, 0.6
 """Where the demo pair is at its best on a CPU; its README in resources/models has the figures."""
 
@@ -94,6 +94,9 @@ class Controller:
         self.slots = ModelSlots()
         self.views = make_views()
         self.window = MainWindow(self.views)
+        self.background = Background(self.window.messages, self._fault)
+        self.remembering = Remembering(preferences, self.window, self.views)
+        self.orders = RunOrders(self.window.setup, self.slots, options.script)
         self.examination = Examination(
             self.session,
             self.views.break_even,
@@ -109,7 +112,6 @@ class Controller:
         self.sweep = SweepControl(
             self.views.sweep, self.views.sweep_bar, self.session, self, offered_prompts()
         )
-        self._tasks: set[asyncio.Task[None]] = set()
         self._demo: DemoPair | None = None
         self._comparison: Comparison | None = None
         self._left_behind: Chat | None = None
@@ -119,7 +121,6 @@ class Controller:
         self._asked: LoadConfig | None = None
         self._examines = False
         self._repack = True
-        self._save_timer: asyncio.TimerHandle | None = None
         self._connect()
         self._restore()
 
@@ -127,7 +128,7 @@ class Controller:
     def show(self) -> None:
         """Show the window, then open what was asked for and start the engine behind it."""
         self.window.show()
-        self._spawn(self._begin())
+        self.background.spawn(self._begin())
 
     async def _begin(self) -> None:
         """What may wait until the window is painted."""
@@ -141,8 +142,8 @@ class Controller:
         )
         # one that fails must not hold the others up
         if self._options.trace is not None:
-            await self._guarded(self._open_trace(self._options.trace))
-        await self._guarded(self._open_first_models())
+            await self.background.guarded(self._open_trace(self._options.trace))
+        await self.background.guarded(self._open_first_models())
         self._enable()
         await self.session.start()
 
@@ -171,9 +172,8 @@ class Controller:
             return
         self._set_state(State.CLOSING)
         self.clock.stop()
-        self._remember()
-        for task in [t for t in self._tasks if t is not asyncio.current_task()]:
-            task.cancel()
+        self.remembering.remember()
+        self.background.cancel()
         try:
             await self.session.close()
         finally:
@@ -183,44 +183,21 @@ class Controller:
             if not self.finished.done():
                 self.finished.set_result(0)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine in the background; whatever it raises becomes a message."""
-        task = asyncio.ensure_future(self._guarded(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except SpecvizError as error:
-            self._fault(error)
-        except Exception as error:  # the edge of the window: nothing may end it
-            log.exception("an action failed")
-            self.window.messages.show_message(
-                ShownMessage(
-                    sentence=f"SpecViz met a fault of its own: {type(error).__name__}.",
-                    hint="What was measured is kept; please report this with the details.",
-                    details=str(error),
-                    severity=Severity.ERROR,
-                    key="internal",
-                )
-            )
-
     # Wiring ----------------------------------------------------------------------------------
     def _connect(self) -> None:
-        window, views = self.window, self.views
-        window.files_dropped.connect(lambda paths: self._spawn(self._take_files(paths)))
-        window.target_chosen.connect(lambda path: self._spawn(self._read_slot(Role.TARGET, path)))
-        window.draft_chosen.connect(lambda path: self._spawn(self._read_slot(Role.DRAFT, path)))
-        window.slot_cleared.connect(lambda role: self._spawn(self._clear_slot(role)))
-        window.swap_requested.connect(lambda: self._spawn(self._swap()))
-        window.demo_pair_requested.connect(lambda: self._spawn(self._use_demo_pair()))
+        window, views, spawn = self.window, self.views, self.background.spawn
+        window.files_dropped.connect(lambda paths: spawn(self._take_files(paths)))
+        window.target_chosen.connect(lambda path: spawn(self._read_slot(Role.TARGET, path)))
+        window.draft_chosen.connect(lambda path: spawn(self._read_slot(Role.DRAFT, path)))
+        window.slot_cleared.connect(lambda role: spawn(self._clear_slot(role)))
+        window.swap_requested.connect(lambda: spawn(self._swap()))
+        window.demo_pair_requested.connect(lambda: spawn(self._use_demo_pair()))
         window.settings_changed.connect(self._on_settings)
         window.mode_changed.connect(self._on_mode)
-        window.open_trace_requested.connect(lambda path: self._spawn(self._open_trace(path)))
+        window.open_trace_requested.connect(lambda path: spawn(self._open_trace(path)))
         window.export_requested.connect(self._on_export)
-        window.close_requested.connect(lambda: self._spawn(self.close()))
-        window.restart_engine_requested.connect(lambda: self._spawn(self._restart()))
+        window.close_requested.connect(lambda: spawn(self.close()))
+        window.restart_engine_requested.connect(lambda: spawn(self._restart()))
         window.cancel_requested.connect(self.stop)
         window.setup.validity_changed.connect(self._enable)
         window.run_requested.connect(self._on_run_requested)
@@ -228,17 +205,17 @@ class Controller:
         window.edit_last_requested.connect(lambda: self.edit(len(self.dialogue.chat.turns) - 1))
         window.new_chat_requested.connect(self.new_chat)
         window.messages.action_requested.connect(self._on_message_action)
-        window.theme_toggled.connect(self._remember_soon)
+        window.theme_toggled.connect(self.remembering.remember_soon)
         window.settings_view_requested.connect(views.settings.open_view)
         window.measure_requested.connect(self.measure_costs)
         window.check_requested.connect(self.show_check)
         views.costs.measure_requested.connect(self.measure_costs)
         views.costs.cancel_requested.connect(self.stop)
         views.verdict.check_requested.connect(self.show_check)
-        views.drafts.chart_chosen.connect(self._remember_soon)
+        views.drafts.chart_chosen.connect(self.remembering.remember_soon)
         views.prompt_bar.edit.textChanged.connect(self._on_prompt)
         views.sweep.form.changed.connect(self._on_sweep_form)
-        views.sweep.form.file_chosen.connect(lambda path: self._spawn(self._take_prompts(path)))
+        views.sweep.form.file_chosen.connect(lambda path: spawn(self._take_prompts(path)))
         views.sweep.action_requested.connect(self._on_sweep_action)
         views.sweep_bar.run_requested.connect(self.run_sweep)
         views.sweep_bar.stop_requested.connect(self.stop)
@@ -257,34 +234,10 @@ class Controller:
         self.clock.figures.connect(self._draw_figures)
 
     def _restore(self) -> None:
-        """Take up what was remembered; anything odd in it is left aside."""
-        stored = self._preferences.get("run")
-        if stored is not None:
-            try:
-                self.window.setup.apply_config(codec.from_json(RunConfig, stored))
-            except TraceError as error:
-                log.warning("remembered settings are left aside: %s", error)
-        self.window.restore_state(self._preferences.get("window") or {})
+        self.remembering.restore()
         self.window.set_recent(self._recent())
-        self.views.drafts.set_chart(self._preferences.get("draft_chart"))
-        self.views.sweep.form.restore_state(self._preferences.get("sweep"))
-        self.window.set_mode(remembered_mode(self._preferences.get("mode")))
         self.views.verdict.show_idle(WHAT_WILL_HAPPEN)
         self._on_mode(self.window.window_mode)
-
-    def _remember(self) -> None:
-        self._preferences.set("run", codec.to_json(self.window.setup.config()))
-        self._preferences.set("window", self.window.state())
-        self._preferences.set("mode", self.window.window_mode.value)
-        self._preferences.set("sweep", self.views.sweep.form.state())
-        self._preferences.set("draft_chart", self.views.drafts.chart)
-        self._preferences.save()
-
-    def _remember_soon(self) -> None:
-        if self._save_timer is not None:
-            self._save_timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._save_timer = loop.call_later(SAVE_DELAY_SECONDS, self._remember)
 
     # State -----------------------------------------------------------------------------------
     def _set_state(self, state: State) -> None:
@@ -298,14 +251,13 @@ class Controller:
         """Back to where a run can be started, or to the empty window."""
         self._asked = None
         if self.state is not State.CLOSING:
-            ready = self.slots.target is not None or self._options.script is not None
-            self._set_state(State.READY if ready else State.EMPTY)
+            self._set_state(State.READY if self.orders.ready else State.EMPTY)
 
     def _enable(self) -> None:
         """Bring every control in line with the state."""
         busy = may(self.state, Action.STOP) or self.state is State.CANCELLING
         self.views.prompt_bar.set_running(busy)
-        self.views.prompt_bar.set_blocked("" if busy else self._why_not_run())
+        self.views.prompt_bar.set_blocked("" if busy else self.orders.why_not_run(self.window.mode))
         self.window.setup.set_locked(not may(self.state, Action.CHANGE_SETTINGS))
         idle = may(self.state, Action.CHANGE_MODELS)
         chat, talks = self.dialogue.chat, may(self.state, Action.EDIT_CHAT)
@@ -342,26 +294,20 @@ class Controller:
 
     def _show_hint(self) -> None:
         """What the next prompt will do to the conversation, where that is not plain."""
-        self.dialogue.raw = self.window.setup.config().raw
-        self.dialogue.lacks_template = lacks_template(self.slots)
+        self.dialogue.raw = self.orders.raw
+        self.dialogue.lacks_template = self.orders.lacks_template
         editing = self.dialogue.chat.editing is not None
         self.views.prompt_bar.set_hint(self.dialogue.hint(), closable=editing)
-
-    def _why_not_run(self) -> str:
-        """Why Run is off, in a sentence; empty when it is on."""
-        if self.slots.target is None and self._options.script is None:
-            return "Choose a target first."
-        return why_not(self._config((Message(role="user", text="?"),)), self.slots)
 
     def _why_not_measure(self) -> str:
         """Why costs cannot be measured, in a sentence; empty when they can."""
         if self.state is State.EXAMINING:
             return "Something is being examined already."
-        if self.slots.target is None and self._options.script is None:
-            return "Choose a target first."
+        if not self.orders.ready:
+            return NO_TARGET
         if not may(self.state, Action.EXAMINE):
             return "Costs can be measured when the run has ended."
-        return why_not(self._measured_config(), self.slots)
+        return self.orders.why_not(self._measured_config())
 
     def _may_run_again(self) -> bool:
         chat = self.dialogue.chat
@@ -369,21 +315,7 @@ class Controller:
             return False
         if self._sweeps:
             return False
-        return bool(chat.newest.prompt) and not self._why_not_run()
-
-    def _config(self, messages: Sequence[Message], raw: bool | None = None) -> RunConfig:
-        """What a run of these messages is asked to do in the mode that is set.
-
-        `raw`: with or without a chat template, where the setting does not decide.
-        """
-        settings = replace(self.window.setup.config(), mode=self.window.mode)
-        if raw is None or lacks_template(self.slots):
-            raw = settings.raw
-        return request(settings, messages, raw=raw, script=self._options.script)
-
-    def _load(self) -> LoadConfig:
-        """What has to be in memory for a run with the settings as they are."""
-        return load_of(self.window.setup.config(), self._options.script)
+        return bool(chat.newest.prompt) and not self.orders.why_not_run(self.window.mode)
 
     def _fault(self, error: SpecvizError) -> None:
         """Show an error where it belongs, and find a state to go on from."""
@@ -533,15 +465,15 @@ class Controller:
     def _on_settings(self) -> None:
         config = self.window.setup.config()
         if config.load.repack and not self._repack and self.session.safe_mode:
-            self._spawn(self._leave_safe_mode())
+            self.background.spawn(self._leave_safe_mode())
         self._repack = config.load.repack
         self.window.setup.set_safe_mode(self.session.safe_mode and config.load.repack)
-        load = self._load()
+        load = self.orders.load()
         self.examination.settings_changed(load)
         self.window.setup.show_memory(self.slots.memory(load, config.speculation))
         self.window.setup.mark_pending(pending_rows(self._loaded, load) if self._loaded else ())
         self._enable()
-        self._remember_soon()
+        self.remembering.remember_soon()
 
     async def _leave_safe_mode(self) -> None:
         """The user wants repacked weights tried again: with a fresh engine, at the next run."""
@@ -574,11 +506,10 @@ class Controller:
 
     def sweep_base(self) -> RunConfig:
         """See sweep_control.Host."""
-        return sweep_base(self.window.setup.config(), self._options.script)
+        return self.orders.sweep_base()
 
     def _show_sweep_plan(self) -> None:
-        ready = self.slots.target is not None or self._options.script is not None
-        self.sweep.show_plan(ready=ready)
+        self.sweep.show_plan(ready=self.orders.ready)
         self.views.sweep_bar.set_running(self.sweep.running)
         self.views.sweep.set_locked(not may(self.state, Action.CHANGE_SETTINGS))
 
@@ -588,7 +519,7 @@ class Controller:
 
     def _on_sweep_form(self) -> None:
         self._enable()
-        self._remember_soon()
+        self.remembering.remember_soon()
 
     async def _take_prompts(self, path: str | None) -> None:
         await self.sweep.take_file(path)
@@ -606,7 +537,7 @@ class Controller:
         self._set_state(State.LOADING)
         # nobody watches single tokens here, and taking them in costs the engine its time
         self.session.gather(FIGURES_MS / 1000)
-        self._spawn(self._sweep())
+        self.background.spawn(self._sweep())
 
     async def _sweep(self) -> None:
         try:
@@ -614,7 +545,7 @@ class Controller:
         finally:
             self._enable()
         self._rest()
-        self._remember_soon()
+        self.remembering.remember_soon()
 
     def on_sweep_notice(self, message: EngineMessage) -> None:
         """See sweep_control.Host."""
@@ -675,7 +606,11 @@ class Controller:
 
     def run(self, prompt: str) -> None:
         """Run the prompt as the next turn of the conversation, in the mode that is set."""
-        if not may(self.state, Action.RUN) or self._why_not_run() or not prompt.strip():
+        if (
+            not may(self.state, Action.RUN)
+            or self.orders.why_not_run(self.window.mode)
+            or not prompt.strip()
+        ):
             return
         self.dialogue.ask(prompt, self.window.mode)
         self._begin_turn()
@@ -688,7 +623,7 @@ class Controller:
             self._begin_turn(newest.raw)
 
     def _begin_turn(self, raw: bool | None = None) -> None:
-        config = self._config(self.dialogue.chat.messages(), raw)
+        config = self.orders.config(self.window.mode, self.dialogue.chat.messages(), raw)
         self.window.messages.clear()
         self._comparison = self._left_behind = None
         self.runner.show(None, None)
@@ -697,7 +632,7 @@ class Controller:
         self._show_traces()
         self._tell_of_state()
         self.clock.start()
-        self._spawn(self._measure(config))
+        self.background.spawn(self._measure(config))
 
     async def _measure(self, config: RunConfig) -> None:
         try:
@@ -753,7 +688,7 @@ class Controller:
             typed = self.views.prompt_bar.prompt
             text = typed if typed.strip() else load_examples()[0].prompt
             messages = (Message(role="user", text=text),)
-        return replace(self._config(messages), mode=RunMode.SPECULATIVE)
+        return self.orders.config(RunMode.SPECULATIVE, messages)
 
     def show_check(self) -> None:
         """Show what is known of the output; from there it can be checked again."""
@@ -774,7 +709,7 @@ class Controller:
     def _examine(self, work: Coroutine[Any, Any, None], config: RunConfig) -> None:
         self._asked, self._examines = config.load, True
         self._set_state(State.EXAMINING)
-        self._spawn(self._examined(work))
+        self.background.spawn(self._examined(work))
 
     async def _examined(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -871,7 +806,7 @@ class Controller:
         )
 
     def _on_loaded(self, message: Loaded) -> None:
-        load = self._load()
+        load = self.orders.load()
         # a check loads what its run was asked to have, whatever is set now
         self._loaded = self._asked or load
         self.window.setup.mark_pending(pending_rows(self._loaded, load))
@@ -985,7 +920,7 @@ class Controller:
         self._draw(final=True)
         self._draw_figures(final=True)
         self._enable()
-        self._remember_soon()
+        self.remembering.remember_soon()
 
     def _compare(self) -> Comparison | None:
         """The runs on show held against each other, with what a check has shown."""
@@ -1062,7 +997,7 @@ class Controller:
         self.window.dialogs.save(
             kind,
             self.sweep.suggested_name() if of_sweep else self.exports.suggested_name(),
-            lambda path: self._spawn(self._export(kind, path)),
+            lambda path: self.background.spawn(self._export(kind, path)),
         )
 
     async def _export(self, kind: str, path: Path) -> None:

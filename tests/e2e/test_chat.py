@@ -290,9 +290,9 @@ def test_what_is_loaded_and_what_it_costs_is_said(qtbot, tmp_path):
         for speculation in (ngrams, config.speculation):
             setup.apply_config(replace(config, speculation=speculation))
             wants_draft = DraftSource.DRAFT_SIMPLE in speculation.sources
-            assert (controller._load().draft is not None) is wants_draft
+            assert (controller.orders.load().draft is not None) is wants_draft
             assert controller.views.prompt_bar.reason.startswith("Write a prompt")
-        async for message in controller.session.load(controller._load()):
+        async for message in controller.session.load(controller.orders.load()):
             controller.on_notice(message)
         (message,) = controller.window.messages.messages
         assert "keeps a running state" in message.sentence

@@ -281,7 +281,7 @@ def test_an_export_that_cannot_be_written_is_a_sentence(qtbot, tmp_path):
         blocked.write_text("in the way")
         for kind in ("csv", "json", "window-png", "conversation-png", "trace"):
             controller.window.messages.clear()
-            controller._spawn(controller._export(kind, blocked / "x.out"))
+            controller.background.spawn(controller._export(kind, blocked / "x.out"))
             await until(lambda: controller.window.messages.messages, kind)
             (message,) = controller.window.messages.messages
             assert message.severity is Severity.ERROR
@@ -338,7 +338,7 @@ def test_safe_mode_is_said_remembered_and_can_be_left(qtbot, tmp_path):
         from dataclasses import replace
 
         setup = controller.window.setup
-        async for message in controller.session.load(controller._config("?").load):
+        async for message in controller.session.load(controller.orders.load()):
             controller.on_notice(message)
         (message,) = controller.window.messages.messages
         assert "without repacked weights" in message.sentence

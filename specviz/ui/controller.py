@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtGui import QGuiApplication
 
 from specviz.errors import EngineDied, SpecvizError
-from specviz.models.demo_pair import DemoPair, find_demo_pair
 from specviz.preferences import Preferences
 from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import (
@@ -28,7 +26,6 @@ from specviz.trace.config import (
     RunMode,
 )
 from specviz.trace.events import Prefilled, Scalar
-from specviz.trace.storage import SUFFIX, read_trace
 from specviz.trace.trace import Trace
 from specviz.ui import figures
 from specviz.ui.background import Background
@@ -38,23 +35,17 @@ from specviz.ui.dialogs import EXPORT_KINDS
 from specviz.ui.dialogue import Dialogue
 from specviz.ui.examination import Examination
 from specviz.ui.examples import Example, load_examples
-from specviz.ui.exports import Exports, partner_of, written_words
-from specviz.ui.main_menu import RecentPair
+from specviz.ui.exports import Exports, written_words
 from specviz.ui.main_window import MainWindow
 from specviz.ui.messages import MessageAction, Severity, ShownMessage
-from specviz.ui.model_card import (
-    empty_card,
-    error_card,
-    reading_card,
-    ready_card,
-    scripted_card,
-)
+from specviz.ui.model_desk import ModelDesk
 from specviz.ui.pending import pending_rows
 from specviz.ui.remembering import Remembering
 from specviz.ui.run_orders import NO_TARGET, RunOrders
 from specviz.ui.runner import Runner
-from specviz.ui.slots import ModelSlots, choose, read_dropped
+from specviz.ui.slots import ModelSlots
 from specviz.ui.states import Action, State, may, may_move
+from specviz.ui.stored_runs import read_runs
 from specviz.ui.sweep_control import SweepControl
 from specviz.ui.throughput_plot import import_plotting
 from specviz.ui.views import make_views, offered_prompts
@@ -65,10 +56,6 @@ from specviz.worker.protocol import Loaded, Loading, Prefilling, SafeMode
 from specviz.worker.session import EngineSession
 
 log = logging.getLogger(__name__)
-
-MAX_RECENT = 10
-DEMO_N_MAX, DEMO_P_MIN = 3, 0.6
-"""Where the demo pair is at its best on a CPU; its README in resources/models has the figures."""
 
 UNDO = MessageAction("undo-new-chat", "Undo", "Brings the conversation before it back.")
 UNDO_USE = MessageAction(
@@ -88,7 +75,6 @@ class Controller:
         self.state = State.EMPTY
         self.finished: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._options = options
-        self._preferences = preferences
         self.session = EngineSession(options.script, preferences)
         self.runner = Runner(self.session, self)
         self.slots = ModelSlots()
@@ -106,13 +92,15 @@ class Controller:
             options.script,
             self.on_notice,
         )
+        self.models = ModelDesk(
+            self.window, self.views.prompt_bar, self.slots, self.session, preferences, self
+        )
         self.clock = DrawClock(self.window)
         self.dialogue = Dialogue(self.views.conversation, self.views.prompt_bar)
         self.exports = Exports(self.window, self.views.conversation, self._shown)
         self.sweep = SweepControl(
             self.views.sweep, self.views.sweep_bar, self.session, self, offered_prompts()
         )
-        self._demo: DemoPair | None = None
         self._comparison: Comparison | None = None
         self._left_behind: Chat | None = None
         self._before_use: RunConfig | None = None
@@ -136,41 +124,19 @@ class Controller:
         # what the first curve needs takes a fifth of a second: not in the middle of a run
         await asyncio.to_thread(import_plotting)
         self.views.throughput.prepare()
-        self._demo = await asyncio.to_thread(find_demo_pair)
-        self.window.first_launch.set_demo(
-            available=self._demo is not None, prepared=bool(self._demo and self._demo.prepared)
-        )
+        await self.models.find_demo()
         # one that fails must not hold the others up
         if self._options.trace is not None:
-            await self.background.guarded(self._open_trace(self._options.trace))
-        await self.background.guarded(self._open_first_models())
+            await self.background.guarded(self.open_trace(self._options.trace))
+        await self.background.guarded(self.models.open_first(self._options))
         self._enable()
         await self.session.start()
-
-    async def _open_first_models(self) -> None:
-        if self._options.script is not None:
-            for role in Role:
-                self.window.setup.show_card(role, scripted_card(role, self._options.script))
-            self._set_state(State.READY)
-            return
-        config = self.window.setup.config().load
-        remembered = {
-            Role.TARGET: config.target.path,
-            Role.DRAFT: config.draft.path if config.draft else "",
-        }
-        asked = {Role.TARGET: self._options.target, Role.DRAFT: self._options.draft}
-        if asked[Role.TARGET] is not None:
-            remembered = dict.fromkeys(Role, "")
-        for role in Role:
-            path = asked[role] or (Path(remembered[role]) if remembered[role] else None)
-            if path is not None:
-                await self._read_slot(role, path)
 
     async def close(self) -> None:
         """Stop what runs, end the engine, remember everything, let the window go."""
         if self.state is State.CLOSING:
             return
-        self._set_state(State.CLOSING)
+        self.set_state(State.CLOSING)
         self.clock.stop()
         self.remembering.remember()
         self.background.cancel()
@@ -186,15 +152,15 @@ class Controller:
     # Wiring ----------------------------------------------------------------------------------
     def _connect(self) -> None:
         window, views, spawn = self.window, self.views, self.background.spawn
-        window.files_dropped.connect(lambda paths: spawn(self._take_files(paths)))
-        window.target_chosen.connect(lambda path: spawn(self._read_slot(Role.TARGET, path)))
-        window.draft_chosen.connect(lambda path: spawn(self._read_slot(Role.DRAFT, path)))
-        window.slot_cleared.connect(lambda role: spawn(self._clear_slot(role)))
-        window.swap_requested.connect(lambda: spawn(self._swap()))
-        window.demo_pair_requested.connect(lambda: spawn(self._use_demo_pair()))
-        window.settings_changed.connect(self._on_settings)
+        window.files_dropped.connect(lambda paths: spawn(self.models.take(paths)))
+        window.target_chosen.connect(lambda path: spawn(self.models.read(Role.TARGET, path)))
+        window.draft_chosen.connect(lambda path: spawn(self.models.read(Role.DRAFT, path)))
+        window.slot_cleared.connect(lambda role: spawn(self.models.clear(role)))
+        window.swap_requested.connect(lambda: spawn(self.models.swap()))
+        window.demo_pair_requested.connect(lambda: spawn(self.models.use_demo_pair()))
+        window.settings_changed.connect(self.on_settings)
         window.mode_changed.connect(self._on_mode)
-        window.open_trace_requested.connect(lambda path: spawn(self._open_trace(path)))
+        window.open_trace_requested.connect(lambda path: spawn(self.open_trace(path)))
         window.export_requested.connect(self._on_export)
         window.close_requested.connect(lambda: spawn(self.close()))
         window.restart_engine_requested.connect(lambda: spawn(self._restart()))
@@ -235,23 +201,24 @@ class Controller:
 
     def _restore(self) -> None:
         self.remembering.restore()
-        self.window.set_recent(self._recent())
+        self.models.show_recent()
         self.views.verdict.show_idle(WHAT_WILL_HAPPEN)
         self._on_mode(self.window.window_mode)
 
     # State -----------------------------------------------------------------------------------
-    def _set_state(self, state: State) -> None:
+    def set_state(self, state: State) -> None:
+        """Go to another state, if the table allows it."""
         if not may_move(self.state, state):
             log.error("no move from %s to %s", self.state, state)
             return
         self.state = state
         self._enable()
 
-    def _rest(self) -> None:
+    def rest(self) -> None:
         """Back to where a run can be started, or to the empty window."""
         self._asked = None
         if self.state is not State.CLOSING:
-            self._set_state(State.READY if self.orders.ready else State.EMPTY)
+            self.set_state(State.READY if self.orders.ready else State.EMPTY)
 
     def _enable(self) -> None:
         """Bring every control in line with the state."""
@@ -326,143 +293,21 @@ class Controller:
         self.window.messages.show_error(error)
         if isinstance(error, EngineDied):
             self._loaded = None
-            self._set_state(State.FAULTED)
+            self.set_state(State.FAULTED)
             self._show_end()
             return
         if self.state in (State.LOADING, State.RUNNING, State.EXAMINING, State.CANCELLING):
-            self._rest()
+            self.rest()
             self._show_end()
 
     async def _restart(self) -> None:
         await self.session.start()
         self.window.messages.dismiss("engine")
-        self._rest()
-
-    # Files -----------------------------------------------------------------------------------
-    async def _take_files(self, paths: Sequence[Path]) -> None:
-        """Files or folders dropped on the window, or a trace."""
-        traces = [path for path in paths if path.name.endswith(SUFFIX)]
-        if traces:
-            await self._open_trace(traces[0])
-            return
-        if not may(self.state, Action.CHANGE_MODELS):
-            return
-        models, errors = await asyncio.to_thread(read_dropped, list(paths))
-        for error in errors[:3]:
-            self.window.messages.show_error(error)
-        for model in models:
-            if model.explanation:
-                self.window.messages.show_message(
-                    ShownMessage(
-                        sentence=model.explanation, severity=Severity.WARNING, key=str(model.path)
-                    )
-                )
-        if not models:
-            if not errors:
-                self.window.messages.show_message(
-                    ShownMessage(
-                        sentence="There is no GGUF file in what was dropped.",
-                        severity=Severity.WARNING,
-                        key="drop",
-                    )
-                )
-            return
-        choice = choose(models, self.slots.target, self.slots.draft)
-        self.slots.put(Role.TARGET, choice.target)
-        self.slots.put(Role.DRAFT, choice.draft)
-        await self.slots.judge()
-        if choice.sentence:
-            self.window.messages.show_message(ShownMessage(sentence=choice.sentence, key="drop"))
-        self._show_slots()
-
-    async def _read_slot(self, role: Role, path: Path) -> None:
-        setup = self.window.setup
-        setup.show_card(role, reading_card(path, "Reading the file"))
-        try:
-            model = await self.slots.read(role, path)
-        except SpecvizError as error:
-            setup.set_path(role, None)
-            self._show_slots()
-            setup.show_card(role, error_card(path, error.message, error.hint))
-            return
-        if model is not None:
-            self._show_slots()
-
-    async def _clear_slot(self, role: Role) -> None:
-        self.slots.put(role, None)
-        await self.slots.judge()
-        self._show_slots()
-
-    async def _swap(self) -> None:
-        if may(self.state, Action.CHANGE_MODELS):
-            await self.slots.swap()
-            self._show_slots()
-
-    def _show_slots(self) -> None:
-        """Bring cards, verdict, memory and paths in line with the slots."""
-        setup = self.window.setup
-        for role in Role:
-            model = self.slots.files.get(role)
-            setup.set_path(role, model.path if model else None)
-            setup.show_card(role, ready_card(model) if model else empty_card())
-        self._note_recent()
-        setup.show_pair(self.slots.verdict)
-        self._on_settings()
-        if self.state in (State.EMPTY, State.READY, State.FAULTED):
-            self._rest()
-
-    def _note_recent(self) -> None:
-        """Remember the files in the slots as a pair, newest first."""
-        target, draft = self.slots.target, self.slots.draft
-        if target is None:
-            return
-        pair = RecentPair(target.path, draft.path if draft else None)
-        pairs = [pair, *(known for known in self._recent() if known != pair)][:MAX_RECENT]
-        self._preferences.set(
-            "recent", [[str(p.target), str(p.draft) if p.draft else None] for p in pairs]
-        )
-        self.window.set_recent(pairs)
-
-    def _recent(self) -> list[RecentPair]:
-        stored = self._preferences.get("recent")
-        pairs = []
-        for entry in stored if isinstance(stored, list) else []:
-            match entry:
-                case [str(target), str(draft)]:
-                    pairs.append(RecentPair(Path(target), Path(draft)))
-                case [str(target), None]:
-                    pairs.append(RecentPair(Path(target)))
-        return pairs
-
-    async def _use_demo_pair(self) -> None:
-        demo = self._demo
-        if demo is None or not may(self.state, Action.CHANGE_MODELS):
-            return
-        setup = self.window.setup
-        if not demo.prepared:
-            self._set_state(State.LOADING)
-            setup.show_card(
-                Role.TARGET, reading_card(demo.target, "Converting to Q8_0, once, some seconds")
-            )
-            try:
-                async for message in self.session.requantise(demo.source, demo.target):
-                    self.on_notice(message)
-            except SpecvizError:
-                setup.show_card(Role.TARGET, empty_card())
-                raise
-            finally:
-                self._rest()
-            self._demo = replace(demo, prepared=demo.target.is_file())
-        await self._read_slot(Role.TARGET, demo.target)
-        await self._read_slot(Role.DRAFT, demo.draft)
-        config = setup.config()
-        speculation = replace(config.speculation, n_max=DEMO_N_MAX, p_min=DEMO_P_MIN)
-        setup.apply_config(replace(config, speculation=speculation))
-        if not self.views.prompt_bar.prompt.strip():
-            self.views.prompt_bar.choose(load_examples()[0])
+        self.rest()
 
     # Settings --------------------------------------------------------------------------------
-    def _on_settings(self) -> None:
+    def on_settings(self) -> None:
+        """Bring everything in line with settings and slots."""
         config = self.window.setup.config()
         if config.load.repack and not self._repack and self.session.safe_mode:
             self.background.spawn(self._leave_safe_mode())
@@ -496,7 +341,7 @@ class Controller:
     def _on_example(self, example: Example) -> None:
         """An example brings the drafting settings that suit it."""
         self.window.setup.apply_example(example)
-        self._on_settings()
+        self.on_settings()
 
     # Sweeping --------------------------------------------------------------------------------
     @property
@@ -534,7 +379,7 @@ class Controller:
             return
         self.window.messages.clear()
         self._asked, self._examines = self.sweep.next_load, False
-        self._set_state(State.LOADING)
+        self.set_state(State.LOADING)
         # nobody watches single tokens here, and taking them in costs the engine its time
         self.session.gather(FIGURES_MS / 1000)
         self.background.spawn(self._sweep())
@@ -544,7 +389,7 @@ class Controller:
             await self.sweep.run()
         finally:
             self._enable()
-        self._rest()
+        self.rest()
         self.remembering.remember_soon()
 
     def on_sweep_notice(self, message: EngineMessage) -> None:
@@ -558,7 +403,7 @@ class Controller:
     def on_sweep_step(self, failure: ShownMessage | None) -> None:
         """See sweep_control.Host."""
         if self.state is State.LOADING:
-            self._set_state(State.RUNNING)
+            self.set_state(State.RUNNING)
         elif self.state is State.RUNNING:
             self._enable()
         if failure is not None:
@@ -594,7 +439,7 @@ class Controller:
         self.window.setup.apply_config(config)
         self.window.set_mode(mode)
         self._on_mode(mode)
-        self._on_settings()
+        self.on_settings()
 
     # Running ---------------------------------------------------------------------------------
     def _on_run_requested(self) -> None:
@@ -628,7 +473,7 @@ class Controller:
         self._comparison = self._left_behind = None
         self.runner.show(None, None)
         self._asked, self._examines = config.load, False
-        self._set_state(State.LOADING)
+        self.set_state(State.LOADING)
         self._show_traces()
         self._tell_of_state()
         self.clock.start()
@@ -644,7 +489,7 @@ class Controller:
             self.views.conversation.clear_progress()
             self._end_turn()
         await self._look_at_fork()
-        self._rest()
+        self.rest()
         self._show_end()
 
     def _end_turn(self) -> None:
@@ -667,7 +512,7 @@ class Controller:
     def stop(self) -> None:
         """Stop what is under way, within a step."""
         if may(self.state, Action.STOP):
-            self._set_state(State.CANCELLING)
+            self.set_state(State.CANCELLING)
             if self.sweep.running:
                 self.sweep.cancel()
             else:
@@ -708,7 +553,7 @@ class Controller:
 
     def _examine(self, work: Coroutine[Any, Any, None], config: RunConfig) -> None:
         self._asked, self._examines = config.load, True
-        self._set_state(State.EXAMINING)
+        self.set_state(State.EXAMINING)
         self.background.spawn(self._examined(work))
 
     async def _examined(self, work: Coroutine[Any, Any, None]) -> None:
@@ -718,7 +563,7 @@ class Controller:
         finally:
             work.close()
             self.views.conversation.clear_progress()
-        self._rest()
+        self.rest()
         self._show_end()
 
     async def _look_at_fork(self) -> None:
@@ -728,7 +573,7 @@ class Controller:
         comparison = self._compare()
         if self.examination.wants_a_look(comparison):
             self._examines = True
-            self._set_state(State.EXAMINING)
+            self.set_state(State.EXAMINING)
             self._show_end()
             await self.examination.look_at_fork(comparison)
 
@@ -828,7 +673,7 @@ class Controller:
 
     def _show_prefill(self, message: Prefilling) -> None:
         if self.state is State.LOADING:
-            self._set_state(State.RUNNING)
+            self.set_state(State.RUNNING)
         who = "" if message.role is Role.TARGET else " with the draft"
         done, total = figures.count(message.n_done), figures.count(message.n_total)
         share = message.n_done / message.n_total if message.n_total else None
@@ -848,7 +693,7 @@ class Controller:
     def on_run_started(self, trace: Trace) -> None:
         """See runner.Listener."""
         if self.state is State.LOADING:
-            self._set_state(State.RUNNING)
+            self.set_state(State.RUNNING)
         if trace.started is not None:
             self.window.setup.set_last_seed(trace.started.config.sampling.seed)
             shared = self._computes_on_all_cores(trace.started.effective)
@@ -962,25 +807,18 @@ class Controller:
         self.views.inspector.show_step(speculative or baseline, None)
 
     # Traces and exports ----------------------------------------------------------------------
-    async def _open_trace(self, path: Path) -> None:
+    async def open_trace(self, path: Path) -> None:
         """Show a stored run, with its partner when that lies beside it."""
         if not may(self.state, Action.OPEN_TRACE):
             return
-        trace = await asyncio.to_thread(read_trace, path)
-        pair: dict[RunMode, Trace] = {trace.mode: trace}
-        partner = partner_of(path, trace.mode)
-        if partner is not None:
-            other = await asyncio.to_thread(read_trace, partner)
-            if same_task(trace, other):
-                pair.setdefault(other.mode, other)
-        baseline, speculative = pair.get(RunMode.BASELINE), pair.get(RunMode.SPECULATIVE)
-        self.runner.show(baseline, speculative)
-        before = self.dialogue.replace(turns_of_runs(baseline, speculative))
-        self.window.set_mode(RunMode.SPECULATIVE if speculative else RunMode.BASELINE)
-        self._on_mode(self.window.mode)
+        runs = await read_runs(path)
+        self.runner.show(runs.baseline, runs.speculative)
+        before = self.dialogue.replace(turns_of_runs(runs.baseline, runs.speculative))
+        self.window.set_mode(runs.mode)
+        self._on_mode(runs.mode)
         self._show_end()
         self._offer_undo("The trace took the place of the conversation.", before)
-        if trace.unreadable_tail or trace.incomplete:
+        if runs.cut_short:
             self.window.messages.show_message(
                 ShownMessage(
                     sentence=f"{path.name} ends before its run does; what is there is shown.",

@@ -213,7 +213,7 @@ def test_a_raw_prompt_begins_a_conversation_and_says_so(qtbot, tmp_path):
         bar, setup = controller.views.prompt_bar, controller.window.setup
         await ask(controller, "A question")
         setup.apply_config(replace(setup.config(), raw=True))
-        controller._on_settings()
+        controller.on_settings()
         assert bar.hint == "A raw prompt has no turns: it begins a new conversation."
         await ask(controller, "Once upon a time")
         assert told(controller.runner.speculative) == ["user: Once upon a "]
@@ -238,12 +238,12 @@ def test_a_stored_conversation_is_shown_and_gone_on_with(qtbot, tmp_path):
 
     async def look(controller):
         await ask(controller, "Something else")
-        await controller._open_trace(tmp_path / "kept.speculative.specviz.jsonl")
+        await controller.open_trace(tmp_path / "kept.speculative.specviz.jsonl")
         assert prompts(controller) == ["One", "Two"]
         assert controller.views.conversation.whole_text.count(ANSWER) == 2
         button(controller, QPushButton, "undo-new-chat").click()
         assert prompts(controller) == ["Something else"]
-        await controller._open_trace(tmp_path / "kept.speculative.specviz.jsonl")
+        await controller.open_trace(tmp_path / "kept.speculative.specviz.jsonl")
         await ask(controller, "Three")
         assert len(told(controller.runner.speculative)) == 5
 

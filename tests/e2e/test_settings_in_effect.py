@@ -42,7 +42,7 @@ def change(controller: Controller, *, n_ctx: int, draft_type: str) -> None:
         draft=replace(load.draft, n_threads=1, type_k=draft_type),
     )
     setup.apply_config(replace(config, load=load, max_tokens=8, raw=True))
-    controller._on_settings()
+    controller.on_settings()
 
 
 async def run(controller: Controller) -> None:

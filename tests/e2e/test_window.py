@@ -346,7 +346,7 @@ def test_safe_mode_is_said_remembered_and_can_be_left(qtbot, tmp_path):
         config = setup.config()
         for repack in (False, True):
             setup.apply_config(replace(config, load=replace(config.load, repack=repack)))
-            controller._on_settings()
+            controller.on_settings()
         await until(lambda: controller.session.pid is None)
         assert not controller.session.safe_mode
         assert "crashed" not in setup.rows["repack"].note()

@@ -9,8 +9,11 @@ Idle, the clock stands still.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from specviz.trace.events import Scalar
 
 FRAME_MS = 34
 FIGURES_MS = 250
@@ -92,3 +95,11 @@ class DrawClock(QObject):
 def pause_ms(cost_ms: float, share: float) -> int:
     """Milliseconds from one tick to the next, when what happened since the last took `cost_ms`."""
     return round(min(max(cost_ms / share, FRAME_MS), SLOWEST_MS))
+
+
+def computes_on_all_cores(effective: Mapping[str, Scalar], n_cores: int) -> bool:
+    """Whether a run with these settings in effect leaves no core to the window."""
+    threads = effective.get("target_n_threads")
+    return (
+        isinstance(threads, int) and threads >= n_cores and not effective.get("target_n_gpu_layers")
+    )

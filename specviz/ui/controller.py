@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from PySide6.QtGui import QGuiApplication
 
 from specviz.errors import EngineDied, SpecvizError
 from specviz.preferences import Preferences
-from specviz.trace.comparison import Comparison, compare, same_task
 from specviz.trace.config import (
     LoadConfig,
     Message,
@@ -25,12 +24,11 @@ from specviz.trace.config import (
     RunConfig,
     RunMode,
 )
-from specviz.trace.events import Prefilled, Scalar
+from specviz.trace.events import Prefilled
 from specviz.trace.trace import Trace
-from specviz.ui import figures
 from specviz.ui.background import Background
 from specviz.ui.chat import Chat, turns_of_runs
-from specviz.ui.clock import FIGURES_MS, FRAME_MS, DrawClock
+from specviz.ui.clock import FIGURES_MS, FRAME_MS, DrawClock, computes_on_all_cores
 from specviz.ui.dialogs import EXPORT_KINDS
 from specviz.ui.dialogue import Dialogue
 from specviz.ui.examination import Examination
@@ -39,10 +37,11 @@ from specviz.ui.exports import Exports, written_words
 from specviz.ui.main_window import MainWindow
 from specviz.ui.messages import MessageAction, Severity, ShownMessage
 from specviz.ui.model_desk import ModelDesk
-from specviz.ui.pending import pending_rows
+from specviz.ui.notices import Notices
 from specviz.ui.remembering import Remembering
 from specviz.ui.run_orders import NO_TARGET, RunOrders
 from specviz.ui.runner import Runner
+from specviz.ui.showing import WHAT_WILL_HAPPEN, Showing
 from specviz.ui.slots import ModelSlots
 from specviz.ui.states import Action, State, may, may_move
 from specviz.ui.stored_runs import read_runs
@@ -52,7 +51,7 @@ from specviz.ui.views import make_views, offered_prompts
 from specviz.ui.window_mode import WindowMode
 from specviz.window_options import WindowOptions
 from specviz.worker.client import Message as EngineMessage
-from specviz.worker.protocol import Loaded, Loading, Prefilling, SafeMode
+from specviz.worker.protocol import Loaded, SafeMode
 from specviz.worker.session import EngineSession
 
 log = logging.getLogger(__name__)
@@ -61,11 +60,6 @@ UNDO = MessageAction("undo-new-chat", "Undo", "Brings the conversation before it
 UNDO_USE = MessageAction(
     "undo-use-setting", "Undo", "Brings the setup before it back, and the sweep."
 )
-KEEPS_STATE = (
-    "This model keeps a running state; rejected tokens are undone by saving and restoring it, "
-    "which costs time (its own part of the time chart)."
-)
-WHAT_WILL_HAPPEN = "Run measures the target alone first, then with drafting, and compares the two."
 
 
 class Controller:
@@ -95,19 +89,20 @@ class Controller:
         self.models = ModelDesk(
             self.window, self.views.prompt_bar, self.slots, self.session, preferences, self
         )
+        self.notices = Notices(
+            self.window, self.views.conversation, self.session, self.orders, self
+        )
         self.clock = DrawClock(self.window)
         self.dialogue = Dialogue(self.views.conversation, self.views.prompt_bar)
-        self.exports = Exports(self.window, self.views.conversation, self._shown)
+        self.showing = Showing(
+            self.window, self.views, self.runner, self.dialogue, self.examination, self
+        )
+        self.exports = Exports(self.window, self.views.conversation, self.showing.shown)
         self.sweep = SweepControl(
             self.views.sweep, self.views.sweep_bar, self.session, self, offered_prompts()
         )
-        self._comparison: Comparison | None = None
         self._left_behind: Chat | None = None
         self._before_use: RunConfig | None = None
-        self._keeps_state_untold = False
-        self._loaded: LoadConfig | None = None
-        self._asked: LoadConfig | None = None
-        self._examines = False
         self._repack = True
         self._connect()
         self._restore()
@@ -129,7 +124,7 @@ class Controller:
         if self._options.trace is not None:
             await self.background.guarded(self.open_trace(self._options.trace))
         await self.background.guarded(self.models.open_first(self._options))
-        self._enable()
+        self.enable()
         await self.session.start()
 
     async def close(self) -> None:
@@ -165,7 +160,7 @@ class Controller:
         window.close_requested.connect(lambda: spawn(self.close()))
         window.restart_engine_requested.connect(lambda: spawn(self._restart()))
         window.cancel_requested.connect(self.stop)
-        window.setup.validity_changed.connect(self._enable)
+        window.setup.validity_changed.connect(self.enable)
         window.run_requested.connect(self._on_run_requested)
         window.run_again_requested.connect(self.run_again)
         window.edit_last_requested.connect(lambda: self.edit(len(self.dialogue.chat.turns) - 1))
@@ -191,13 +186,13 @@ class Controller:
         views.prompt_bar.earlier_wanted.connect(self._edit_earlier)
         views.prompt_bar.given_up.connect(self._give_edit_up)
         views.conversation.edit_requested.connect(self.edit)
-        views.conversation.step_chosen.connect(self.choose_step)
-        views.strip.step_chosen.connect(self.choose_step)
-        views.strip.step_cleared.connect(self._clear_step)
+        views.conversation.step_chosen.connect(self.showing.choose_step)
+        views.strip.step_chosen.connect(self.showing.choose_step)
+        views.strip.step_cleared.connect(self.showing.clear_step)
         views.legend.show_rejected_changed.connect(views.conversation.set_show_rejected)
         views.conversation.show_rejected_changed.connect(views.legend.set_show_rejected)
-        self.clock.frame.connect(self._draw)
-        self.clock.figures.connect(self._draw_figures)
+        self.clock.frame.connect(self.showing.draw)
+        self.clock.figures.connect(self.showing.draw_figures)
 
     def _restore(self) -> None:
         self.remembering.restore()
@@ -212,15 +207,21 @@ class Controller:
             log.error("no move from %s to %s", self.state, state)
             return
         self.state = state
-        self._enable()
+        self.enable()
+
+    def begin_work(self, state: State, load: LoadConfig | None) -> None:
+        """Go to a state in which the engine is at work with this in memory."""
+        self.notices.asked = load
+        self.showing.examines = state is State.EXAMINING
+        self.set_state(state)
 
     def rest(self) -> None:
         """Back to where a run can be started, or to the empty window."""
-        self._asked = None
+        self.notices.asked = None
         if self.state is not State.CLOSING:
             self.set_state(State.READY if self.orders.ready else State.EMPTY)
 
-    def _enable(self) -> None:
+    def enable(self) -> None:
         """Bring every control in line with the state."""
         busy = may(self.state, Action.STOP) or self.state is State.CANCELLING
         self.views.prompt_bar.set_running(busy)
@@ -229,7 +230,7 @@ class Controller:
         idle = may(self.state, Action.CHANGE_MODELS)
         chat, talks = self.dialogue.chat, may(self.state, Action.EDIT_CHAT)
         self._show_hint()
-        why_not_measure, speculative = self._why_not_measure(), self._shown()[1]
+        why_not_measure, speculative = self._why_not_measure(), self.showing.shown()[1]
         self.examination.set_blocked(why_not_measure, busy=busy)
         self.views.conversation.set_editing(chat.editing, allowed=talks)
         sweeps = self._sweeps
@@ -292,13 +293,13 @@ class Controller:
         self.views.conversation.clear_progress()
         self.window.messages.show_error(error)
         if isinstance(error, EngineDied):
-            self._loaded = None
+            self.notices.loaded = None
             self.set_state(State.FAULTED)
-            self._show_end()
+            self.show_end()
             return
         if self.state in (State.LOADING, State.RUNNING, State.EXAMINING, State.CANCELLING):
             self.rest()
-            self._show_end()
+            self.show_end()
 
     async def _restart(self) -> None:
         await self.session.start()
@@ -316,14 +317,14 @@ class Controller:
         load = self.orders.load()
         self.examination.settings_changed(load)
         self.window.setup.show_memory(self.slots.memory(load, config.speculation))
-        self.window.setup.mark_pending(pending_rows(self._loaded, load) if self._loaded else ())
-        self._enable()
+        self.notices.show_pending(load)
+        self.enable()
         self.remembering.remember_soon()
 
     async def _leave_safe_mode(self) -> None:
         """The user wants repacked weights tried again: with a fresh engine, at the next run."""
         self.session.forget_safe_mode()
-        self._loaded = None
+        self.notices.loaded = None
         self.window.setup.set_safe_mode(False)
         await self.session.close()
 
@@ -335,8 +336,8 @@ class Controller:
         # a sweep shows no conversation, and leaves it as it is
         if not self._sweeps:
             self.dialogue.set_mode(run_mode)
-            self._show_traces()
-        self._enable()
+            self.showing.show_traces()
+        self.enable()
 
     def _on_example(self, example: Example) -> None:
         """An example brings the drafting settings that suit it."""
@@ -360,10 +361,10 @@ class Controller:
 
     def _on_prompt(self) -> None:
         self.sweep.set_field_prompt(self.views.prompt_bar.prompt)
-        self._enable()
+        self.enable()
 
     def _on_sweep_form(self) -> None:
-        self._enable()
+        self.enable()
         self.remembering.remember_soon()
 
     async def _take_prompts(self, path: str | None) -> None:
@@ -378,8 +379,7 @@ class Controller:
         if self.sweep.reason:
             return
         self.window.messages.clear()
-        self._asked, self._examines = self.sweep.next_load, False
-        self.set_state(State.LOADING)
+        self.begin_work(State.LOADING, self.sweep.next_load)
         # nobody watches single tokens here, and taking them in costs the engine its time
         self.session.gather(FIGURES_MS / 1000)
         self.background.spawn(self._sweep())
@@ -388,7 +388,7 @@ class Controller:
         try:
             await self.sweep.run()
         finally:
-            self._enable()
+            self.enable()
         self.rest()
         self.remembering.remember_soon()
 
@@ -396,7 +396,7 @@ class Controller:
         """See sweep_control.Host."""
         match message:
             case Loaded():
-                self._on_loaded(message)
+                self.notices.on_loaded(message)
             case SafeMode():
                 self.on_notice(message)
 
@@ -405,7 +405,7 @@ class Controller:
         if self.state is State.LOADING:
             self.set_state(State.RUNNING)
         elif self.state is State.RUNNING:
-            self._enable()
+            self.enable()
         if failure is not None:
             self.window.messages.show_message(failure)
 
@@ -470,12 +470,11 @@ class Controller:
     def _begin_turn(self, raw: bool | None = None) -> None:
         config = self.orders.config(self.window.mode, self.dialogue.chat.messages(), raw)
         self.window.messages.clear()
-        self._comparison = self._left_behind = None
+        self.showing.comparison = self._left_behind = None
         self.runner.show(None, None)
-        self._asked, self._examines = config.load, False
-        self.set_state(State.LOADING)
-        self._show_traces()
-        self._tell_of_state()
+        self.begin_work(State.LOADING, config.load)
+        self.showing.show_traces()
+        self.notices.tell_of_state()
         self.clock.start()
         self.background.spawn(self._measure(config))
 
@@ -490,11 +489,11 @@ class Controller:
             self._end_turn()
         await self._look_at_fork()
         self.rest()
-        self._show_end()
+        self.show_end()
 
     def _end_turn(self) -> None:
         """Take up the conversation as the runs leave it."""
-        self._show_traces()
+        self.showing.show_traces()
         left_behind = self.dialogue.end_turn()
         self._show_newest()
         if left_behind is not None:
@@ -507,7 +506,7 @@ class Controller:
         baseline, speculative = (newest.baseline, newest.speculative) if newest else (None, None)
         if (baseline, speculative) != (self.runner.baseline, self.runner.speculative):
             self.runner.show(baseline, speculative)
-            self._show_traces()
+            self.showing.show_traces()
 
     def stop(self) -> None:
         """Stop what is under way, within a step."""
@@ -549,11 +548,10 @@ class Controller:
         if config is None or self.examination.why_not_check:
             return
         if may(self.state, Action.EXAMINE):
-            self._examine(self.examination.check_again(self._comparison), config)
+            self._examine(self.examination.check_again(self.showing.comparison), config)
 
     def _examine(self, work: Coroutine[Any, Any, None], config: RunConfig) -> None:
-        self._asked, self._examines = config.load, True
-        self.set_state(State.EXAMINING)
+        self.begin_work(State.EXAMINING, config.load)
         self.background.spawn(self._examined(work))
 
     async def _examined(self, work: Coroutine[Any, Any, None]) -> None:
@@ -564,17 +562,16 @@ class Controller:
             work.close()
             self.views.conversation.clear_progress()
         self.rest()
-        self._show_end()
+        self.show_end()
 
     async def _look_at_fork(self) -> None:
         """Have the engine look at a fork between greedy runs before anybody asks."""
         if self.state is not State.RUNNING:
             return
-        comparison = self._compare()
+        comparison = self.showing.compare()
         if self.examination.wants_a_look(comparison):
-            self._examines = True
-            self.set_state(State.EXAMINING)
-            self._show_end()
+            self.begin_work(State.EXAMINING, self.notices.asked)
+            self.show_end()
             await self.examination.look_at_fork(comparison)
 
     # The conversation ------------------------------------------------------------------------
@@ -582,16 +579,16 @@ class Controller:
         """Put the text of a turn into the prompt, to be sent again."""
         if may(self.state, Action.EDIT_CHAT):
             self.dialogue.edit(index)
-            self._enable()
+            self.enable()
 
     def _edit_earlier(self) -> None:
         if may(self.state, Action.EDIT_CHAT):
             self.dialogue.edit_earlier()
-            self._enable()
+            self.enable()
 
     def _give_edit_up(self) -> None:
         self.dialogue.give_up()
-        self._enable()
+        self.enable()
 
     def new_chat(self) -> None:
         """Begin a conversation without turns. The models stay loaded, and it can be undone."""
@@ -599,7 +596,7 @@ class Controller:
             before = self.dialogue.replace(())
             self._show_newest()
             self._offer_undo("This is a new chat.", before)
-            self._show_end()
+            self.show_end()
             self.window.focus_prompt()
 
     def _offer_undo(self, sentence: str, before: Chat | None) -> None:
@@ -621,74 +618,16 @@ class Controller:
             self._left_behind = None
             self.window.messages.dismiss(UNDO.name)
             self._show_newest()
-            self._show_end()
+            self.show_end()
 
     # What the engine tells -------------------------------------------------------------------
     def on_notice(self, message: EngineMessage) -> None:
         """See runner.Listener."""
-        if self.state is State.CANCELLING:
-            # the wish came before there was a command to stop, while the engine was starting
-            self.session.cancel()
-        match message:
-            case Loading():
-                self._show_loading(message)
-            case Loaded():
-                self._on_loaded(message)
-            case Prefilling():
-                self._show_prefill(message)
-            case SafeMode():
-                self.window.setup.set_safe_mode(True)
-                self.window.messages.show_message(
-                    ShownMessage(
-                        sentence=message.message, severity=Severity.WARNING, key="safe-mode"
-                    )
-                )
-
-    def _show_loading(self, message: Loading) -> None:
-        name = Path(message.path).name
-        self.views.conversation.show_progress(
-            f"Loading the {message.role.value}, {name}…", message.fraction
-        )
-
-    def _on_loaded(self, message: Loaded) -> None:
-        load = self.orders.load()
-        # a check loads what its run was asked to have, whatever is set now
-        self._loaded = self._asked or load
-        self.window.setup.mark_pending(pending_rows(self._loaded, load))
-        self._keeps_state_untold = message.rollback != "trim"
-        self._tell_of_state()
-        if message.reasons:
-            self.window.messages.show_message(
-                ShownMessage(
-                    sentence=f"Loaded again, because of: {', '.join(message.reasons)}.",
-                    key="reload",
-                )
-            )
-
-    def _tell_of_state(self) -> None:
-        """Once for each load, where drafts are undone at a price."""
-        if self._keeps_state_untold and self.window.mode is RunMode.SPECULATIVE:
-            self._keeps_state_untold = False
-            self.window.messages.show_message(ShownMessage(sentence=KEEPS_STATE, key="rollback"))
-
-    def _show_prefill(self, message: Prefilling) -> None:
-        if self.state is State.LOADING:
-            self.set_state(State.RUNNING)
-        who = "" if message.role is Role.TARGET else " with the draft"
-        done, total = figures.count(message.n_done), figures.count(message.n_total)
-        share = message.n_done / message.n_total if message.n_total else None
-        self.views.conversation.show_progress(
-            f"Reading the prompt{who}… {done} of {total} tokens", share
-        )
+        self.notices.on_notice(message)
 
     def on_prefilled(self, event: Prefilled) -> None:
-        """See runner.Listener. Says it where most of the prompt was there from an earlier run."""
-        if event.n_reused:
-            who = "" if event.role is Role.TARGET else " with the draft"
-            new, total = figures.count(event.n_tokens), event.n_tokens + event.n_reused
-            self.views.conversation.show_progress(
-                f"Read the prompt{who}: {new} of {figures.counted(total, 'token')} were new"
-            )
+        """See runner.Listener."""
+        self.notices.on_prefilled(event)
 
     def on_run_started(self, trace: Trace) -> None:
         """See runner.Listener."""
@@ -696,115 +635,30 @@ class Controller:
             self.set_state(State.RUNNING)
         if trace.started is not None:
             self.window.setup.set_last_seed(trace.started.config.sampling.seed)
-            shared = self._computes_on_all_cores(trace.started.effective)
+            shared = self._computes_on_all_cores(trace)
             self.clock.set_shared(shared)
             self.session.gather(0.1 if shared else FRAME_MS / 1000)
-        self._show_traces()
+        self.showing.show_traces()
 
-    def _computes_on_all_cores(self, effective: Mapping[str, Scalar]) -> bool:
-        threads, ready = effective.get("target_n_threads"), self.session.ready
+    def _computes_on_all_cores(self, trace: Trace) -> bool:
+        ready, started = self.session.ready, trace.started
         return (
-            isinstance(threads, int)
-            and ready is not None
-            and threads >= ready.n_physical_cores
-            and not effective.get("target_n_gpu_layers")
+            ready is not None
+            and started is not None
+            and computes_on_all_cores(started.effective, ready.n_physical_cores)
         )
 
     def on_run_ended(self, trace: Trace) -> None:
         """See runner.Listener."""
-        self._draw(final=True)
-        self._draw_figures(final=True)
+        self.showing.draw(final=True)
+        self.showing.draw_figures(final=True)
 
     # Showing ---------------------------------------------------------------------------------
-    def _shown(self) -> tuple[Trace | None, Trace | None]:
-        """Baseline and speculative run on show; the baseline mode shows that run alone."""
-        if self.window.mode is RunMode.BASELINE:
-            return self.runner.baseline, None
-        return self.runner.baseline, self.runner.speculative
-
-    def _show_traces(self) -> None:
-        baseline, speculative = self._shown()
-        views = self.views
-        self.dialogue.show_runs(self.runner.baseline, self.runner.speculative)
-        for view in (
-            views.throughput,
-            views.drafts,
-            views.times,
-            views.sources,
-            views.settings,
-            views.legend,
-            views.strip,
-        ):
-            view.show_traces(baseline, speculative)
-        views.inspector.show_step(speculative or baseline, None)
-        self.examination.show_traces(baseline, speculative)
-        self._show_verdict()
-
-    def _draw(self, final: bool = False) -> None:
-        for view in (self.views.conversation, self.views.strip):
-            view.refresh(final)
-        self.dialogue.notice_answer()
-
-    def _draw_figures(self, final: bool = False) -> None:
-        views = self.views
-        for view in (
-            views.throughput,
-            views.legend,
-            views.drafts,
-            views.times,
-            views.sources,
-        ):
-            view.refresh(final)
-        views.conversation.refresh_figures()
-        self._show_verdict()
-
-    def _show_end(self) -> None:
-        """The last look of a run: everything drawn, the two runs compared."""
-        self._comparison = self._compare()
-        self.examination.show_comparison(self._comparison)
-        self._draw(final=True)
-        self._draw_figures(final=True)
-        self._enable()
+    def show_end(self) -> None:
+        """Nothing more comes: everything is drawn and compared, and can be gone on from."""
+        self.showing.show_end()
+        self.enable()
         self.remembering.remember_soon()
-
-    def _compare(self) -> Comparison | None:
-        """The runs on show held against each other, with what a check has shown."""
-        baseline, speculative = self._shown()
-        if baseline is None or speculative is None or not same_task(baseline, speculative):
-            return None
-        return compare(baseline, speculative, self.examination.checking.known(speculative))
-
-    def _show_verdict(self) -> None:
-        baseline, speculative = self._shown()
-        trace = speculative or baseline
-        busy = self.state in (State.LOADING, State.RUNNING, State.CANCELLING)
-        running = busy and not self._examines
-        if running and trace is not None:
-            self.views.verdict.show_running(trace, baseline if speculative else None)
-        elif trace is not None:
-            comparison = self._comparison if speculative is not None else None
-            self.views.verdict.show_result(baseline, speculative, comparison)
-        elif running:
-            self.views.verdict.show_idle("The models are made ready.", headline="Loading")
-        else:
-            self.views.verdict.show_idle(WHAT_WILL_HAPPEN)
-
-    def choose_step(self, step: int) -> None:
-        """Show one verify step everywhere."""
-        baseline, speculative = self._shown()
-        trace = speculative or baseline
-        if trace is None or not 0 <= step < len(trace.steps):
-            return
-        self.views.strip.mark_step(step)
-        self.views.conversation.mark_step(step, reveal=True)
-        self.views.inspector.show_step(trace, step)
-
-    def _clear_step(self) -> None:
-        """No step is chosen any more."""
-        baseline, speculative = self._shown()
-        self.views.strip.mark_step(None)
-        self.views.conversation.mark_step(None)
-        self.views.inspector.show_step(speculative or baseline, None)
 
     # Traces and exports ----------------------------------------------------------------------
     async def open_trace(self, path: Path) -> None:
@@ -816,7 +670,7 @@ class Controller:
         before = self.dialogue.replace(turns_of_runs(runs.baseline, runs.speculative))
         self.window.set_mode(runs.mode)
         self._on_mode(runs.mode)
-        self._show_end()
+        self.show_end()
         self._offer_undo("The trace took the place of the conversation.", before)
         if runs.cut_short:
             self.window.messages.show_message(

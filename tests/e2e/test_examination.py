@@ -187,7 +187,7 @@ def test_a_fork_is_looked_at_unasked_and_explained(qtbot, tmp_path, margin, foun
         await run(controller)
         assert [more["whole"] for more in asked] == [False]
         assert asked[0]["fork"] == 5
-        assert controller._comparison.divergence is found
+        assert controller.showing.comparison.divergence is found
         assert words in controller.views.verdict.text()
         button = controller.window.findChild(object, "check-output-button")
         assert button.isVisible() and button.text() == "Check output…"
@@ -277,12 +277,12 @@ def test_a_tiny_pair_is_measured_and_checked_anew(qtbot, tmp_path):
         QTest.mouseClick(panel.check_button, Qt.MouseButton.LeftButton)
         assert controller.state is State.EXAMINING
         await resting(controller)
-        assert controller._loaded.n_ctx == 512
+        assert controller.notices.loaded.n_ctx == 512
         check = controller.examination.known_check
         assert check.n_rechecked == 40 and check.mismatch is None
         assert panel.report.fresh[0].text.startswith("All 40 tokens")
         assert panel.report.fresh[0].text.endswith("were confirmed on fresh memory.")
-        if controller._comparison.first_divergence is not None:
+        if controller.showing.comparison.first_divergence is not None:
             assert {each.shape for each in check.margins} == set(BatchShape)
         # a check can be stopped, and the next run is what it would have been
         controller.check_again()

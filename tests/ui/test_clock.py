@@ -11,6 +11,7 @@ from specviz.ui.clock import (
     SHARED_SHARE,
     SLOWEST_MS,
     DrawClock,
+    computes_on_all_cores,
     pause_ms,
 )
 
@@ -88,3 +89,10 @@ def test_costly_drawing_makes_frames_rare_only_where_cores_are_shared(qtbot):
         return len(frames)
 
     assert frames_in_a_second(shared=True) < frames_in_a_second(shared=False)
+
+
+def test_a_core_or_a_gpu_to_spare_is_told_from_none():
+    assert computes_on_all_cores({"target_n_threads": 4, "target_n_gpu_layers": 0}, 4)
+    assert not computes_on_all_cores({"target_n_threads": 3}, 4)
+    assert not computes_on_all_cores({"target_n_threads": 4, "target_n_gpu_layers": 12}, 4)
+    assert not computes_on_all_cores({}, 4)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtGui import QGuiApplication
 
@@ -19,7 +17,6 @@ from specviz.errors import EngineDied, SpecvizError
 from specviz.preferences import Preferences
 from specviz.trace.config import (
     LoadConfig,
-    Message,
     Role,
     RunConfig,
     RunMode,
@@ -27,39 +24,35 @@ from specviz.trace.config import (
 from specviz.trace.events import Prefilled
 from specviz.trace.trace import Trace
 from specviz.ui.background import Background
-from specviz.ui.chat import Chat, turns_of_runs
-from specviz.ui.clock import FIGURES_MS, FRAME_MS, DrawClock, computes_on_all_cores
+from specviz.ui.chat import turns_of_runs
+from specviz.ui.chatting import UNDO, Chatting
+from specviz.ui.clock import FRAME_MS, DrawClock, computes_on_all_cores
 from specviz.ui.dialogs import EXPORT_KINDS
 from specviz.ui.dialogue import Dialogue
 from specviz.ui.examination import Examination
-from specviz.ui.examples import Example, load_examples
+from specviz.ui.examining import Examining
+from specviz.ui.examples import Example
 from specviz.ui.exports import Exports, written_words
 from specviz.ui.main_window import MainWindow
-from specviz.ui.messages import MessageAction, Severity, ShownMessage
+from specviz.ui.messages import Severity, ShownMessage
 from specviz.ui.model_desk import ModelDesk
 from specviz.ui.notices import Notices
 from specviz.ui.remembering import Remembering
-from specviz.ui.run_orders import NO_TARGET, RunOrders
+from specviz.ui.run_orders import RunOrders
 from specviz.ui.runner import Runner
 from specviz.ui.showing import WHAT_WILL_HAPPEN, Showing
 from specviz.ui.slots import ModelSlots
 from specviz.ui.states import Action, State, may, may_move
 from specviz.ui.stored_runs import read_runs
-from specviz.ui.sweep_control import SweepControl
+from specviz.ui.sweeping import UNDO_USE, Sweeping
 from specviz.ui.throughput_plot import import_plotting
-from specviz.ui.views import make_views, offered_prompts
+from specviz.ui.views import make_views
 from specviz.ui.window_mode import WindowMode
 from specviz.window_options import WindowOptions
 from specviz.worker.client import Message as EngineMessage
-from specviz.worker.protocol import Loaded, SafeMode
 from specviz.worker.session import EngineSession
 
 log = logging.getLogger(__name__)
-
-UNDO = MessageAction("undo-new-chat", "Undo", "Brings the conversation before it back.")
-UNDO_USE = MessageAction(
-    "undo-use-setting", "Undo", "Brings the setup before it back, and the sweep."
-)
 
 
 class Controller:
@@ -98,11 +91,29 @@ class Controller:
             self.window, self.views, self.runner, self.dialogue, self.examination, self
         )
         self.exports = Exports(self.window, self.views.conversation, self.showing.shown)
-        self.sweep = SweepControl(
-            self.views.sweep, self.views.sweep_bar, self.session, self, offered_prompts()
+        self.sweeping = Sweeping(
+            self.window,
+            self.views,
+            self.slots,
+            self.session,
+            self.orders,
+            self.notices,
+            self.background,
+            self.remembering,
+            self,
         )
-        self._left_behind: Chat | None = None
-        self._before_use: RunConfig | None = None
+        self.sweep = self.sweeping.control
+        self.examining = Examining(
+            self.window,
+            self.views,
+            self.orders,
+            self.dialogue,
+            self.examination,
+            self.showing,
+            self.background,
+            self,
+        )
+        self.chatting = Chatting(self.window, self.dialogue, self.runner, self.showing, self)
         self._repack = True
         self._connect()
         self._restore()
@@ -154,16 +165,16 @@ class Controller:
         window.swap_requested.connect(lambda: spawn(self.models.swap()))
         window.demo_pair_requested.connect(lambda: spawn(self.models.use_demo_pair()))
         window.settings_changed.connect(self.on_settings)
-        window.mode_changed.connect(self._on_mode)
+        window.mode_changed.connect(self.on_mode)
         window.open_trace_requested.connect(lambda path: spawn(self.open_trace(path)))
-        window.export_requested.connect(self._on_export)
+        window.export_requested.connect(self.ask_export)
         window.close_requested.connect(lambda: spawn(self.close()))
         window.restart_engine_requested.connect(lambda: spawn(self._restart()))
         window.cancel_requested.connect(self.stop)
         window.setup.validity_changed.connect(self.enable)
         window.run_requested.connect(self._on_run_requested)
         window.run_again_requested.connect(self.run_again)
-        window.edit_last_requested.connect(lambda: self.edit(len(self.dialogue.chat.turns) - 1))
+        window.edit_last_requested.connect(self.chatting.edit_last)
         window.new_chat_requested.connect(self.new_chat)
         window.messages.action_requested.connect(self._on_message_action)
         window.theme_toggled.connect(self.remembering.remember_soon)
@@ -175,16 +186,16 @@ class Controller:
         views.verdict.check_requested.connect(self.show_check)
         views.drafts.chart_chosen.connect(self.remembering.remember_soon)
         views.prompt_bar.edit.textChanged.connect(self._on_prompt)
-        views.sweep.form.changed.connect(self._on_sweep_form)
-        views.sweep.form.file_chosen.connect(lambda path: spawn(self._take_prompts(path)))
-        views.sweep.action_requested.connect(self._on_sweep_action)
+        views.sweep.form.changed.connect(self.sweeping.on_form)
+        views.sweep.form.file_chosen.connect(lambda path: spawn(self.sweeping.take_prompts(path)))
+        views.sweep.action_requested.connect(self.sweeping.on_action)
         views.sweep_bar.run_requested.connect(self.run_sweep)
         views.sweep_bar.stop_requested.connect(self.stop)
         views.prompt_bar.run_requested.connect(self.run)
         views.prompt_bar.stop_requested.connect(self.stop)
         views.prompt_bar.example_chosen.connect(self._on_example)
-        views.prompt_bar.earlier_wanted.connect(self._edit_earlier)
-        views.prompt_bar.given_up.connect(self._give_edit_up)
+        views.prompt_bar.earlier_wanted.connect(self.chatting.edit_earlier)
+        views.prompt_bar.given_up.connect(self.chatting.give_up)
         views.conversation.edit_requested.connect(self.edit)
         views.conversation.step_chosen.connect(self.showing.choose_step)
         views.strip.step_chosen.connect(self.showing.choose_step)
@@ -198,7 +209,7 @@ class Controller:
         self.remembering.restore()
         self.models.show_recent()
         self.views.verdict.show_idle(WHAT_WILL_HAPPEN)
-        self._on_mode(self.window.window_mode)
+        self.on_mode(self.window.window_mode)
 
     # State -----------------------------------------------------------------------------------
     def set_state(self, state: State) -> None:
@@ -230,12 +241,12 @@ class Controller:
         idle = may(self.state, Action.CHANGE_MODELS)
         chat, talks = self.dialogue.chat, may(self.state, Action.EDIT_CHAT)
         self._show_hint()
-        why_not_measure, speculative = self._why_not_measure(), self.showing.shown()[1]
+        why_not_measure, speculative = self.examining.why_not_measure(), self.showing.shown()[1]
         self.examination.set_blocked(why_not_measure, busy=busy)
         self.views.conversation.set_editing(chat.editing, allowed=talks)
-        sweeps = self._sweeps
+        sweeps = self.sweeping.on_show
         if sweeps:
-            self._show_sweep_plan()
+            self.sweeping.show_plan()
         reason = self.sweep.reason if sweeps else self.views.prompt_bar.reason
         self.window.set_enabled(
             run=may(self.state, Action.RUN) and not reason,
@@ -267,21 +278,11 @@ class Controller:
         editing = self.dialogue.chat.editing is not None
         self.views.prompt_bar.set_hint(self.dialogue.hint(), closable=editing)
 
-    def _why_not_measure(self) -> str:
-        """Why costs cannot be measured, in a sentence; empty when they can."""
-        if self.state is State.EXAMINING:
-            return "Something is being examined already."
-        if not self.orders.ready:
-            return NO_TARGET
-        if not may(self.state, Action.EXAMINE):
-            return "Costs can be measured when the run has ended."
-        return self.orders.why_not(self._measured_config())
-
     def _may_run_again(self) -> bool:
         chat = self.dialogue.chat
         if not may(self.state, Action.RUN) or chat.newest is None or chat.editing is not None:
             return False
-        if self._sweeps:
+        if self.sweeping.on_show:
             return False
         return bool(chat.newest.prompt) and not self.orders.why_not_run(self.window.mode)
 
@@ -328,13 +329,14 @@ class Controller:
         self.window.setup.set_safe_mode(False)
         await self.session.close()
 
-    def _on_mode(self, mode: WindowMode | RunMode) -> None:
+    def on_mode(self, mode: WindowMode | RunMode) -> None:
+        """Bring everything in line with the window's mode."""
         run_mode = WindowMode(mode.value).run_mode
         self.window.setup.set_mode(run_mode)
         both = run_mode is RunMode.SPECULATIVE
         self.views.prompt_bar.set_run_words("Run both" if both else "Run baseline")
         # a sweep shows no conversation, and leaves it as it is
-        if not self._sweeps:
+        if not self.sweeping.on_show:
             self.dialogue.set_mode(run_mode)
             self.showing.show_traces()
         self.enable()
@@ -344,107 +346,21 @@ class Controller:
         self.window.setup.apply_example(example)
         self.on_settings()
 
-    # Sweeping --------------------------------------------------------------------------------
-    @property
-    def _sweeps(self) -> bool:
-        """Whether the window shows the sweep's page."""
-        return self.window.window_mode is WindowMode.SWEEP
-
-    def sweep_base(self) -> RunConfig:
-        """See sweep_control.Host."""
-        return self.orders.sweep_base()
-
-    def _show_sweep_plan(self) -> None:
-        self.sweep.show_plan(ready=self.orders.ready)
-        self.views.sweep_bar.set_running(self.sweep.running)
-        self.views.sweep.set_locked(not may(self.state, Action.CHANGE_SETTINGS))
+    def take_setup(self, config: RunConfig, mode: WindowMode) -> None:
+        """Set everything to this, and show this mode."""
+        self.window.setup.apply_config(config)
+        self.window.set_mode(mode)
+        self.on_mode(mode)
+        self.on_settings()
 
     def _on_prompt(self) -> None:
         self.sweep.set_field_prompt(self.views.prompt_bar.prompt)
         self.enable()
 
-    def _on_sweep_form(self) -> None:
-        self.enable()
-        self.remembering.remember_soon()
-
-    async def _take_prompts(self, path: str | None) -> None:
-        await self.sweep.take_file(path)
-        self._on_sweep_form()
-
-    def run_sweep(self) -> None:
-        """Measure every setting of the form on every prompt."""
-        if not self._sweeps or not may(self.state, Action.RUN):
-            return
-        self._show_sweep_plan()
-        if self.sweep.reason:
-            return
-        self.window.messages.clear()
-        self.begin_work(State.LOADING, self.sweep.next_load)
-        # nobody watches single tokens here, and taking them in costs the engine its time
-        self.session.gather(FIGURES_MS / 1000)
-        self.background.spawn(self._sweep())
-
-    async def _sweep(self) -> None:
-        try:
-            await self.sweep.run()
-        finally:
-            self.enable()
-        self.rest()
-        self.remembering.remember_soon()
-
-    def on_sweep_notice(self, message: EngineMessage) -> None:
-        """See sweep_control.Host."""
-        match message:
-            case Loaded():
-                self.notices.on_loaded(message)
-            case SafeMode():
-                self.on_notice(message)
-
-    def on_sweep_step(self, failure: ShownMessage | None) -> None:
-        """See sweep_control.Host."""
-        if self.state is State.LOADING:
-            self.set_state(State.RUNNING)
-        elif self.state is State.RUNNING:
-            self.enable()
-        if failure is not None:
-            self.window.messages.show_message(failure)
-
-    def _on_sweep_action(self, action: str) -> None:
-        match action:
-            case "use":
-                self._use_swept_setting()
-            case "command":
-                message = self.sweep.copy_command()
-                if message is not None:
-                    self.window.messages.show_message(message)
-            case _:
-                self._on_export(f"sweep-{action}")
-
-    def _use_swept_setting(self) -> None:
-        results, index = self.sweep.results, self.views.sweep.chosen
-        if results is None or index is None or not may(self.state, Action.CHANGE_SETTINGS):
-            return
-        point, setup = results.plan.points[index], self.window.setup
-        self._before_use = setup.config()
-        self._take_setup(point.applied_to(self._before_use), WindowMode.SPECULATIVE)
-        self.window.messages.show_message(
-            ShownMessage(
-                sentence=f"The setup has this setting now: {point.label}.",
-                actions=(UNDO_USE,),
-                key=UNDO_USE.name,
-            )
-        )
-
-    def _take_setup(self, config: RunConfig, mode: WindowMode) -> None:
-        self.window.setup.apply_config(config)
-        self.window.set_mode(mode)
-        self._on_mode(mode)
-        self.on_settings()
-
     # Running ---------------------------------------------------------------------------------
     def _on_run_requested(self) -> None:
         """By key or menu: what the page on show would run."""
-        if self._sweeps:
+        if self.sweeping.on_show:
             self.run_sweep()
         else:
             self.run(self.views.prompt_bar.prompt)
@@ -470,7 +386,8 @@ class Controller:
     def _begin_turn(self, raw: bool | None = None) -> None:
         config = self.orders.config(self.window.mode, self.dialogue.chat.messages(), raw)
         self.window.messages.clear()
-        self.showing.comparison = self._left_behind = None
+        self.showing.comparison = None
+        self.chatting.forget_undo()
         self.runner.show(None, None)
         self.begin_work(State.LOADING, config.load)
         self.showing.show_traces()
@@ -486,27 +403,10 @@ class Controller:
             self.clock.stop()
             # a load that was stopped brings no run that would take the line away
             self.views.conversation.clear_progress()
-            self._end_turn()
-        await self._look_at_fork()
+            self.chatting.end_turn()
+        await self.examining.look_at_fork(config.load)
         self.rest()
         self.show_end()
-
-    def _end_turn(self) -> None:
-        """Take up the conversation as the runs leave it."""
-        self.showing.show_traces()
-        left_behind = self.dialogue.end_turn()
-        self._show_newest()
-        if left_behind is not None:
-            self._offer_undo("This run began a new conversation.", left_behind)
-
-    def _show_newest(self) -> None:
-        """Bring charts and verdict in line with the newest turn of the conversation."""
-        self.dialogue.set_mode(self.window.mode)
-        newest = self.dialogue.chat.newest
-        baseline, speculative = (newest.baseline, newest.speculative) if newest else (None, None)
-        if (baseline, speculative) != (self.runner.baseline, self.runner.speculative):
-            self.runner.show(baseline, speculative)
-            self.showing.show_traces()
 
     def stop(self) -> None:
         """Stop what is under way, within a step."""
@@ -517,108 +417,36 @@ class Controller:
             else:
                 self.runner.cancel()
 
-    # Examining -------------------------------------------------------------------------------
-    def measure_costs(self) -> None:
-        """Measure what checks and drafts cost with the models and settings as they are."""
-        if not self._why_not_measure():
-            config = self._measured_config()
-            self._examine(self.examination.measure(config), config)
+    def _on_message_action(self, name: str) -> None:
+        if name == UNDO_USE.name:
+            self.sweeping.undo_use()
+        elif name == UNDO.name:
+            self.chatting.undo()
 
-    def _measured_config(self) -> RunConfig:
-        """What costs are measured for: the text at hand, and always with drafts."""
-        chat = self.dialogue.chat
-        messages = chat.messages() if chat.newest is not None and chat.newest.prompt else ()
-        if not messages:
-            typed = self.views.prompt_bar.prompt
-            text = typed if typed.strip() else load_examples()[0].prompt
-            messages = (Message(role="user", text=text),)
-        return self.orders.config(RunMode.SPECULATIVE, messages)
+    # Handed on -------------------------------------------------------------------------------
+    def run_sweep(self) -> None:
+        """See Sweeping."""
+        self.sweeping.run()
+
+    def measure_costs(self) -> None:
+        """See Examining."""
+        self.examining.measure_costs()
 
     def show_check(self) -> None:
-        """Show what is known of the output; from there it can be checked again."""
-        first = self.examination.panel is None
-        panel = self.examination.open_panel(self.window)
-        if first:
-            panel.check_requested.connect(self.check_again)
-            panel.cancel_requested.connect(self.stop)
+        """See Examining."""
+        self.examining.show_check()
 
     def check_again(self) -> None:
-        """Evaluate every step of the run on show anew, on fresh memory."""
-        config = self.examination.check_config()
-        if config is None or self.examination.why_not_check:
-            return
-        if may(self.state, Action.EXAMINE):
-            self._examine(self.examination.check_again(self.showing.comparison), config)
+        """See Examining."""
+        self.examining.check_again()
 
-    def _examine(self, work: Coroutine[Any, Any, None], config: RunConfig) -> None:
-        self.begin_work(State.EXAMINING, config.load)
-        self.background.spawn(self._examined(work))
-
-    async def _examined(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            if self.state is State.EXAMINING:
-                await work
-        finally:
-            work.close()
-            self.views.conversation.clear_progress()
-        self.rest()
-        self.show_end()
-
-    async def _look_at_fork(self) -> None:
-        """Have the engine look at a fork between greedy runs before anybody asks."""
-        if self.state is not State.RUNNING:
-            return
-        comparison = self.showing.compare()
-        if self.examination.wants_a_look(comparison):
-            self.begin_work(State.EXAMINING, self.notices.asked)
-            self.show_end()
-            await self.examination.look_at_fork(comparison)
-
-    # The conversation ------------------------------------------------------------------------
     def edit(self, index: int) -> None:
-        """Put the text of a turn into the prompt, to be sent again."""
-        if may(self.state, Action.EDIT_CHAT):
-            self.dialogue.edit(index)
-            self.enable()
-
-    def _edit_earlier(self) -> None:
-        if may(self.state, Action.EDIT_CHAT):
-            self.dialogue.edit_earlier()
-            self.enable()
-
-    def _give_edit_up(self) -> None:
-        self.dialogue.give_up()
-        self.enable()
+        """See Chatting."""
+        self.chatting.edit(index)
 
     def new_chat(self) -> None:
-        """Begin a conversation without turns. The models stay loaded, and it can be undone."""
-        if may(self.state, Action.EDIT_CHAT) and self.dialogue.chat.turns:
-            before = self.dialogue.replace(())
-            self._show_newest()
-            self._offer_undo("This is a new chat.", before)
-            self.show_end()
-            self.window.focus_prompt()
-
-    def _offer_undo(self, sentence: str, before: Chat | None) -> None:
-        self._left_behind = before
-        if before is not None:
-            self.window.messages.show_message(
-                ShownMessage(sentence=sentence, actions=(UNDO,), key=UNDO.name)
-            )
-
-    def _on_message_action(self, name: str) -> None:
-        if name == UNDO_USE.name and self._before_use is not None:
-            if may(self.state, Action.CHANGE_SETTINGS):
-                self._take_setup(self._before_use, WindowMode.SWEEP)
-                self._before_use = None
-                self.window.messages.dismiss(UNDO_USE.name)
-            return
-        if name == UNDO.name and self._left_behind is not None:
-            self.dialogue.replace(self._left_behind.turns)
-            self._left_behind = None
-            self.window.messages.dismiss(UNDO.name)
-            self._show_newest()
-            self.show_end()
+        """See Chatting."""
+        self.chatting.new_chat()
 
     # What the engine tells -------------------------------------------------------------------
     def on_notice(self, message: EngineMessage) -> None:
@@ -669,9 +497,9 @@ class Controller:
         self.runner.show(runs.baseline, runs.speculative)
         before = self.dialogue.replace(turns_of_runs(runs.baseline, runs.speculative))
         self.window.set_mode(runs.mode)
-        self._on_mode(runs.mode)
+        self.on_mode(runs.mode)
         self.show_end()
-        self._offer_undo("The trace took the place of the conversation.", before)
+        self.chatting.offer_undo("The trace took the place of the conversation.", before)
         if runs.cut_short:
             self.window.messages.show_message(
                 ShownMessage(
@@ -681,7 +509,8 @@ class Controller:
                 )
             )
 
-    def _on_export(self, kind: str) -> None:
+    def ask_export(self, kind: str) -> None:
+        """Ask where to write an export, and write it."""
         if kind == "copy-text":
             QGuiApplication.clipboard().setText(self.exports.text())
             return
@@ -689,10 +518,11 @@ class Controller:
         self.window.dialogs.save(
             kind,
             self.sweep.suggested_name() if of_sweep else self.exports.suggested_name(),
-            lambda path: self.background.spawn(self._export(kind, path)),
+            lambda path: self.background.spawn(self.export(kind, path)),
         )
 
-    async def _export(self, kind: str, path: Path) -> None:
+    async def export(self, kind: str, path: Path) -> None:
+        """Write an export, and say what was written."""
         exports = self.sweep.export if kind.startswith("sweep-") else self.exports.write
         paths = await exports(kind, path)
         self.window.messages.show_message(ShownMessage(sentence=written_words(paths), key="export"))

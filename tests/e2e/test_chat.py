@@ -73,10 +73,10 @@ def test_two_turns_and_the_last_one_measured_again(qtbot, tmp_path):
         assert "faster" in views.verdict.text()
         # a mode of its own for the newest turn; the conversation stays
         controller.window.set_mode(RunMode.BASELINE)
-        controller._on_mode(RunMode.BASELINE)
+        controller.on_mode(RunMode.BASELINE)
         assert page.is_baseline and page.page.blocks[0].answer is earlier
         controller.window.set_mode(RunMode.SPECULATIVE)
-        controller._on_mode(RunMode.SPECULATIVE)
+        controller.on_mode(RunMode.SPECULATIVE)
         # measured again, with what is half written left alone
         second = runner.speculative
         await write(controller, "Half writ")

@@ -82,7 +82,7 @@ def test_a_pair_that_does_not_fit_is_explained_and_the_target_runs_alone(qtbot, 
         from specviz.trace.config import RunMode
 
         controller.window.set_mode(RunMode.BASELINE)
-        controller._on_mode(RunMode.BASELINE)
+        controller.on_mode(RunMode.BASELINE)
         controller.window.slot_cleared.emit(Role.DRAFT)
         await until(lambda: controller.slots.draft is None)
         quick(controller)

@@ -66,8 +66,8 @@ def test_a_sweep_from_form_to_exports(qtbot, tmp_path):
         assert page.chosen == results.best().index
         assert [page.prompts.texts(i)[0] for i in range(2)] == ["Story", "Reasoning"]
         table, report = tmp_path / "sweep.csv", tmp_path / "sweep.json"
-        await controller._export("sweep-csv", table)
-        await controller._export("sweep-json", report)
+        await controller.export("sweep-csv", table)
+        await controller.export("sweep-json", report)
         with table.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == 6

@@ -281,7 +281,7 @@ def test_an_export_that_cannot_be_written_is_a_sentence(qtbot, tmp_path):
         blocked.write_text("in the way")
         for kind in ("csv", "json", "window-png", "conversation-png", "trace"):
             controller.window.messages.clear()
-            controller.background.spawn(controller._export(kind, blocked / "x.out"))
+            controller.background.spawn(controller.export(kind, blocked / "x.out"))
             await until(lambda: controller.window.messages.messages, kind)
             (message,) = controller.window.messages.messages
             assert message.severity is Severity.ERROR
@@ -294,7 +294,7 @@ def test_an_export_that_cannot_be_written_is_a_sentence(qtbot, tmp_path):
 def test_mode_baseline_runs_the_target_alone(qtbot, tmp_path):
     async def body(controller):
         controller.window.set_mode(RunMode.BASELINE)
-        controller._on_mode(RunMode.BASELINE)
+        controller.on_mode(RunMode.BASELINE)
         type_and_run(controller)
         await until(lambda: controller.state is not State.READY)
         await resting(controller)

@@ -1,8 +1,8 @@
 """Joins the window's parts: reacts to what the user wants and to what the engine tells.
 
-Owns the state (states.py), the model slots, the conversation, the runner and the traces on show.
-Views are told what to show and never reach back; the rules that can be tested without a window live
-elsewhere.
+Makes the parts, wires them, owns the state (states.py) and takes the turns of a run. What the parts
+do is theirs; where one needs the window's state, its `Host` says what of it. Views are told what to
+show and never reach back.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from specviz.ui.background import Background
 from specviz.ui.chat import turns_of_runs
 from specviz.ui.chatting import UNDO, Chatting
 from specviz.ui.clock import FRAME_MS, DrawClock, computes_on_all_cores
-from specviz.ui.dialogs import EXPORT_KINDS
+from specviz.ui.controls import Controls
 from specviz.ui.dialogue import Dialogue
 from specviz.ui.examination import Examination
 from specviz.ui.examining import Examining
@@ -67,56 +67,38 @@ class Controller:
         self.slots = ModelSlots()
         self.views = make_views()
         self.window = MainWindow(self.views)
-        self.background = Background(self.window.messages, self._fault)
-        self.remembering = Remembering(preferences, self.window, self.views)
-        self.orders = RunOrders(self.window.setup, self.slots, options.script)
-        self.examination = Examination(
-            self.session,
-            self.views.break_even,
-            self.views.costs,
-            self.views.verdict,
-            self.slots,
-            options.script,
-            self.on_notice,
-        )
-        self.models = ModelDesk(
-            self.window, self.views.prompt_bar, self.slots, self.session, preferences, self
-        )
-        self.notices = Notices(
-            self.window, self.views.conversation, self.session, self.orders, self
-        )
         self.clock = DrawClock(self.window)
-        self.dialogue = Dialogue(self.views.conversation, self.views.prompt_bar)
-        self.showing = Showing(
-            self.window, self.views, self.runner, self.dialogue, self.examination, self
-        )
-        self.exports = Exports(self.window, self.views.conversation, self.showing.shown)
-        self.sweeping = Sweeping(
-            self.window,
-            self.views,
-            self.slots,
-            self.session,
-            self.orders,
-            self.notices,
-            self.background,
-            self.remembering,
-            self,
-        )
-        self.sweep = self.sweeping.control
-        self.examining = Examining(
-            self.window,
-            self.views,
-            self.orders,
-            self.dialogue,
-            self.examination,
-            self.showing,
-            self.background,
-            self,
-        )
-        self.chatting = Chatting(self.window, self.dialogue, self.runner, self.showing, self)
+        self._make_parts(preferences)
         self._repack = True
         self._connect()
         self._restore()
+
+    def _make_parts(self, preferences: Preferences) -> None:
+        """Each gets what it works with; none looks into another, or in here."""
+        window, views, slots = self.window, self.views, self.slots
+        session, script = self.session, self._options.script
+        self.background = background = Background(window.messages, self._fault)
+        self.remembering = remembering = Remembering(preferences, window, views)
+        self.orders = orders = RunOrders(window.setup, slots, script)
+        self.dialogue = dialogue = Dialogue(views.conversation, views.prompt_bar)
+        self.notices = notices = Notices(window, views.conversation, session, orders, self)
+        self.models = ModelDesk(window, views.prompt_bar, slots, session, preferences, self)
+        self.examination = examination = Examination(
+            session, views.break_even, views.costs, views.verdict, slots, script, self.on_notice
+        )
+        self.showing = showing = Showing(window, views, self.runner, dialogue, examination, self)
+        self.exports = exports = Exports(window, views.conversation, showing.shown)
+        self.chatting = Chatting(window, dialogue, self.runner, showing, self)
+        self.sweeping = sweeping = Sweeping(
+            window, views, slots, session, orders, notices, background, remembering, self
+        )
+        self.sweep = sweeping.control
+        self.examining = examining = Examining(
+            window, views, orders, dialogue, examination, showing, background, self
+        )
+        self.controls = Controls(
+            window, views, orders, dialogue, showing, exports, sweeping, examining, examination
+        )
 
     # Start and end ---------------------------------------------------------------------------
     def show(self) -> None:
@@ -234,57 +216,7 @@ class Controller:
 
     def enable(self) -> None:
         """Bring every control in line with the state."""
-        busy = may(self.state, Action.STOP) or self.state is State.CANCELLING
-        self.views.prompt_bar.set_running(busy)
-        self.views.prompt_bar.set_blocked("" if busy else self.orders.why_not_run(self.window.mode))
-        self.window.setup.set_locked(not may(self.state, Action.CHANGE_SETTINGS))
-        idle = may(self.state, Action.CHANGE_MODELS)
-        chat, talks = self.dialogue.chat, may(self.state, Action.EDIT_CHAT)
-        self._show_hint()
-        why_not_measure, speculative = self.examining.why_not_measure(), self.showing.shown()[1]
-        self.examination.set_blocked(why_not_measure, busy=busy)
-        self.views.conversation.set_editing(chat.editing, allowed=talks)
-        sweeps = self.sweeping.on_show
-        if sweeps:
-            self.sweeping.show_plan()
-        reason = self.sweep.reason if sweeps else self.views.prompt_bar.reason
-        self.window.set_enabled(
-            run=may(self.state, Action.RUN) and not reason,
-            stop=may(self.state, Action.STOP),
-            run_again=self._may_run_again(),
-            chat=talks and bool(chat.turns) and not sweeps,
-            models=idle,
-            trace=may(self.state, Action.OPEN_TRACE),
-            export=may(self.state, Action.EXPORT),
-            restart=idle,
-            measure=not why_not_measure and not sweeps,
-            check=speculative is not None and not sweeps,
-        )
-        something = self.sweep.has_figures if sweeps else bool(self.exports.traces())
-        for kind in EXPORT_KINDS:
-            of_window = kind.kind == "window-png"
-            self.window.set_export_enabled(
-                kind.kind,
-                something or of_window,
-                offered=of_window or kind.kind.startswith("sweep-") == sweeps,
-            )
-        nothing = self.state is State.EMPTY and not something
-        self.window.show_first_launch(nothing)
-
-    def _show_hint(self) -> None:
-        """What the next prompt will do to the conversation, where that is not plain."""
-        self.dialogue.raw = self.orders.raw
-        self.dialogue.lacks_template = self.orders.lacks_template
-        editing = self.dialogue.chat.editing is not None
-        self.views.prompt_bar.set_hint(self.dialogue.hint(), closable=editing)
-
-    def _may_run_again(self) -> bool:
-        chat = self.dialogue.chat
-        if not may(self.state, Action.RUN) or chat.newest is None or chat.editing is not None:
-            return False
-        if self.sweeping.on_show:
-            return False
-        return bool(chat.newest.prompt) and not self.orders.why_not_run(self.window.mode)
+        self.controls.show(self.state)
 
     def _fault(self, error: SpecvizError) -> None:
         """Show an error where it belongs, and find a state to go on from."""
@@ -379,7 +311,7 @@ class Controller:
     def run_again(self) -> None:
         """Measure the newest turn again."""
         newest = self.dialogue.chat.newest
-        if self._may_run_again() and newest is not None:
+        if self.controls.may_run_again(self.state) and newest is not None:
             self.dialogue.ask_again(self.window.mode)
             self._begin_turn(newest.raw)
 
@@ -463,18 +395,11 @@ class Controller:
             self.set_state(State.RUNNING)
         if trace.started is not None:
             self.window.setup.set_last_seed(trace.started.config.sampling.seed)
-            shared = self._computes_on_all_cores(trace)
+            ready, effective = self.session.ready, trace.started.effective
+            shared = ready is not None and computes_on_all_cores(effective, ready.n_physical_cores)
             self.clock.set_shared(shared)
             self.session.gather(0.1 if shared else FRAME_MS / 1000)
         self.showing.show_traces()
-
-    def _computes_on_all_cores(self, trace: Trace) -> bool:
-        ready, started = self.session.ready, trace.started
-        return (
-            ready is not None
-            and started is not None
-            and computes_on_all_cores(started.effective, ready.n_physical_cores)
-        )
 
     def on_run_ended(self, trace: Trace) -> None:
         """See runner.Listener."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections.abc import Iterator
 
 from specviz.trace import metrics
@@ -43,6 +44,13 @@ DROPPED_SHARE = 0.25
 SHORT_ANSWER = 32
 """With fewer committed tokens a speed changes from run to run by more than the usual noise."""
 
+FEWEST_STEPS = 32
+"""With fewer single steps their spread says nothing of the machine."""
+
+UNEVEN = 3.0
+"""Single steps all do the same work but for the growing text. Where the slowest tenth takes so many
+times as long as the quickest, something else took the machine's time."""
+
 RULE = (
     "A draft token is accepted only where the target draws the very same one, which gets rarer "
     "with temperature."
@@ -60,6 +68,7 @@ def explain(
     if terms is None:
         return []
     found = [
+        *_uneven(baseline),
         *_too_short(baseline, speculative, terms, n_repeats),
         *_prefill(baseline, speculative, terms),
         *copy_reasons(speculative, terms, is_faster=is_faster),
@@ -75,6 +84,21 @@ def explain(
     found.sort(key=lambda reason: -reason.size)
     sentences = [reason.sentence for reason in found[:MOST_REASONS]]
     return [*sentences, RULE] if is_drawn(speculative) else sentences
+
+
+def _uneven(baseline: Trace) -> Iterator[Reason]:
+    """It comes first: every other figure is one in steps of this baseline."""
+    seconds = [step.verify_seconds for step in baseline.steps]
+    if len(seconds) < FEWEST_STEPS:
+        return
+    tenths = statistics.quantiles(seconds, n=10)
+    factor = metrics.ratio(tenths[-1], tenths[0])
+    if factor is not None and factor >= UNEVEN:
+        yield Reason(
+            math.inf,
+            f"Do not trust the speed-up yet: steps of the baseline took from {_step(tenths[0])} to "
+            f"{_step(tenths[-1])}, as on a busy machine. Run again when it is quiet.",
+        )
 
 
 def _too_short(
@@ -279,6 +303,11 @@ def _sources(trace: Trace) -> tuple[DraftSource, ...]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
+
+
+def _step(seconds: float) -> str:
+    milliseconds = 1000 * seconds
+    return f"{milliseconds:.1f} ms" if milliseconds < 9.95 else f"{milliseconds:.0f} ms"
 
 
 def _seconds(value: float) -> str:

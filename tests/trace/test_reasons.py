@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -196,13 +197,16 @@ def exact(builder: TraceBuilder, n_draft: int, accepted: int, **seconds: float) 
     )
 
 
-def exact_baseline(speculative: Trace, prefill_seconds: float = 0.001) -> Trace:
-    """The same tokens in steps of exactly `STEP_SECONDS`."""
+def exact_baseline(
+    speculative: Trace, prefill_seconds: float = 0.001, seconds: Iterable[float] = ()
+) -> Trace:
+    """The same tokens in steps of exactly so many `seconds`, or `STEP_SECONDS` each."""
     builder = TraceBuilder(
         run_config(RunMode.BASELINE), run_id="base", prefill_seconds=prefill_seconds
     )
-    for token in speculative.tokens:
-        builder.t += STEP_SECONDS
+    each = list(seconds) or [STEP_SECONDS] * len(speculative.tokens)
+    for token, step_seconds in zip(speculative.tokens, each, strict=True):
+        builder.t += step_seconds
         trace = builder.trace
         trace.append(
             StepVerified(
@@ -216,7 +220,7 @@ def exact_baseline(speculative: Trace, prefill_seconds: float = 0.001) -> Trace:
                     token_id=token.token_id, piece=token.piece, source=TokenSource.SAMPLED
                 ),
                 draft_seconds=0,
-                verify_seconds=STEP_SECONDS,
+                verify_seconds=step_seconds,
                 sample_seconds=0,
                 restore_seconds=0,
                 other_seconds=0,
@@ -413,6 +417,21 @@ def test_a_short_answer_is_told_unless_repeats_make_up_for_it() -> None:
     caveat = "With 12 tokens the answer is too short for a stable figure."
     assert caveat in compare(base, short).reasons
     assert caveat not in compare_repeated([base] * 3, [short] * 3).reasons
+
+
+@pytest.mark.parametrize(
+    ("slow_seconds", "n_slow", "n", "is_told"),
+    [(0.15, 20, 60, True), (0.15, 3, 60, False), (0.02, 20, 60, False), (0.15, 10, 30, False)],
+)
+def test_a_baseline_of_a_busy_machine_is_told_before_all_else(
+    slow_seconds: float, n_slow: int, n: int, *, is_told: bool
+) -> None:
+    fast = run_of(*[(2, 2, {"verify": 0.018})] * (n // 3))
+    seconds = [slow_seconds] * n_slow + [0.01] * (n - n_slow)
+    told = compare(exact_baseline(fast, seconds=seconds), fast).reasons[0]
+    assert told.startswith("Do not trust the speed-up yet") is is_told
+    if is_told:
+        assert "from 10 ms to 150 ms, as on a busy machine" in told
 
 
 def test_the_weightiest_come_first_and_there_are_not_too_many() -> None:

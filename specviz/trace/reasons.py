@@ -306,8 +306,7 @@ def _percent(share: float) -> str:
 
 
 def _step(seconds: float) -> str:
-    milliseconds = 1000 * seconds
-    return f"{milliseconds:.1f} ms" if milliseconds < 9.95 else f"{milliseconds:.0f} ms"
+    return f"{1000 * seconds:.1f} ms" if seconds < 0.00995 else _seconds(seconds)
 
 
 def _seconds(value: float) -> str:

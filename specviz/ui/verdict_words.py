@@ -255,7 +255,7 @@ def with_figures(sentence: str) -> Parts:
     return _say(*parts)
 
 
-_MEASURED = re.compile(rf"(\d+\.\d+|\d+{figures.THIN}%)")
+_MEASURED = re.compile(rf"(\d+\.\d+|\d+{figures.THIN}%|\d+(?= ms\b))")
 
 
 def _spread(comparison: Comparison) -> list[Parts]:

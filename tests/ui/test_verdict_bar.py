@@ -157,9 +157,9 @@ def test_repeats_show_their_spread_first(bar):
 
 
 def test_measured_numbers_stand_out_and_counts_do_not():
-    parts = with_figures("Checking 4 tokens costs 1.73 target steps, 12 % of the time.")
-    assert [part.text for part in parts if part.is_figure] == ["1.73", f"12{THIN}%"]
-    assert plain(parts) == f"Checking 4 tokens costs 1.73 target steps, 12{THIN}% of the time."
+    parts = with_figures("Checking 4 tokens costs 1.73 target steps, 12 % of it, 150 ms.")
+    assert [part.text for part in parts if part.is_figure] == ["1.73", f"12{THIN}%", "150"]
+    assert plain(parts) == f"Checking 4 tokens costs 1.73 target steps, 12{THIN}% of it, 150 ms."
 
 
 def test_while_running_there_is_no_judgement(bar):

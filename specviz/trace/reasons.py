@@ -10,6 +10,7 @@ import math
 import re
 import statistics
 from collections.abc import Iterator
+from itertools import accumulate
 
 from specviz.trace import metrics
 from specviz.trace.config import DraftSource
@@ -48,8 +49,9 @@ FEWEST_STEPS = 32
 """With fewer single steps their spread says nothing of the machine."""
 
 UNEVEN = 3.0
-"""Single steps all do the same work but for the growing text. Where the slowest tenth takes so many
-times as long as the quickest, something else took the machine's time."""
+"""A single step does a little more than the one before it, because the text has grown, and never
+less. Where the slowest tenth takes so many times as long as a step that came later, something else
+took the machine's time."""
 
 RULE = (
     "A draft token is accepted only where the target draws the very same one, which gets rarer "
@@ -91,9 +93,10 @@ def _uneven(baseline: Trace) -> Iterator[Reason]:
     seconds = [step.verify_seconds for step in baseline.steps]
     if len(seconds) < FEWEST_STEPS:
         return
-    tenths = statistics.quantiles(seconds, n=10)
-    factor = metrics.ratio(tenths[-1], tenths[0])
-    if factor is not None and factor >= UNEVEN:
+    quickest_from = list(accumulate(reversed(seconds), min))[::-1]
+    excess = [metrics.ratio(*each) or 1.0 for each in zip(seconds, quickest_from, strict=True)]
+    if statistics.quantiles(excess, n=10)[-1] >= UNEVEN:
+        tenths = statistics.quantiles(seconds, n=10)
         yield Reason(
             math.inf,
             f"Do not trust the speed-up yet: steps of the baseline took from {_step(tenths[0])} to "

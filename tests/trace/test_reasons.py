@@ -434,6 +434,18 @@ def test_a_baseline_of_a_busy_machine_is_told_before_all_else(
         assert "from 10 ms to 150 ms, as on a busy machine" in told
 
 
+def test_a_text_that_grows_makes_no_machine_busy() -> None:
+    fast = run_of(*[(2, 2, {"verify": 0.018})] * 20)
+    growing = [0.01 * (1 + i / 5) for i in range(60)]
+    assert growing[-1] > 12 * growing[0]
+    told = compare(exact_baseline(fast, seconds=growing), fast).reasons
+    assert not any("busy" in each for each in told)
+    # the same with the machine's time taken away for a while in the middle
+    growing[20:30] = [0.4] * 10
+    told = compare(exact_baseline(fast, seconds=growing), fast).reasons
+    assert "busy" in told[0]
+
+
 def test_the_weightiest_come_first_and_there_are_not_too_many() -> None:
     times = {"draft": 0.05, "verify": 0.1, "restore": 0.2, "sample": 0.06, "other": 0.07}
     config = run_config(n_max=16)

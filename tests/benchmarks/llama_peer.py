@@ -86,7 +86,7 @@ class Peer:
 
     speculative: Path
     plain: Path
-    library_folders: tuple[Path, ...]
+    lib_folders: tuple[Path, ...]
 
     def run(self, settings: Settings, tell_steps: bool = False) -> PeerRun:
         """Run the program that fits the settings. `tell_steps` makes it slow."""
@@ -128,7 +128,7 @@ class Peer:
         return _read_figures(figures, answer)
 
     def _call(self, command: list[str]) -> tuple[str, str]:
-        path = os.pathsep.join(map(str, self.library_folders))
+        path = os.pathsep.join(map(str, self.lib_folders))
         environment = {**os.environ, "LD_LIBRARY_PATH": path, "DYLD_LIBRARY_PATH": path}
         done = subprocess.run(
             command,
@@ -182,7 +182,7 @@ def build_peer() -> Peer:
     """The peer of the installed llama-cpp-python; takes a minute the first time."""
     if sys.platform == "win32":
         raise PeerError("The peer is built on Linux and macOS only.")
-    folders = _library_folders()
+    folders = _lib_folders()
     files = _libraries(folders)
     version = importlib.metadata.version(DISTRIBUTION)
     folder = cache_folder() / "benchmarks" / f"llama-{version}-{_fingerprint(files)}"
@@ -192,11 +192,11 @@ def build_peer() -> Peer:
     return Peer(
         speculative=_compile(example, source, files, folder / "speculative-simple"),
         plain=_compile(own, source, files, folder / "plain-greedy"),
-        library_folders=folders,
+        lib_folders=folders,
     )
 
 
-def _library_folders() -> tuple[Path, ...]:
+def _lib_folders() -> tuple[Path, ...]:
     """First the libraries that our engine maps, then the installed rest of llama.cpp."""
     spec = importlib.util.find_spec("llama_cpp")
     if spec is None or spec.origin is None:

@@ -157,28 +157,28 @@ class Controller:
         window.run_requested.connect(self._on_run_requested)
         window.run_again_requested.connect(self.run_again)
         window.edit_last_requested.connect(self.chatting.edit_last)
-        window.new_chat_requested.connect(self.new_chat)
+        window.new_chat_requested.connect(self.chatting.new_chat)
         window.messages.action_requested.connect(self._on_message_action)
         window.theme_toggled.connect(self.remembering.remember_soon)
         window.settings_view_requested.connect(views.settings.open_view)
-        window.measure_requested.connect(self.measure_costs)
-        window.check_requested.connect(self.show_check)
-        views.costs.measure_requested.connect(self.measure_costs)
+        window.measure_requested.connect(self.examining.measure_costs)
+        window.check_requested.connect(self.examining.show_check)
+        views.costs.measure_requested.connect(self.examining.measure_costs)
         views.costs.cancel_requested.connect(self.stop)
-        views.verdict.check_requested.connect(self.show_check)
+        views.verdict.check_requested.connect(self.examining.show_check)
         views.drafts.chart_chosen.connect(self.remembering.remember_soon)
         views.prompt_bar.edit.textChanged.connect(self._on_prompt)
         views.sweep.form.changed.connect(self.sweeping.on_form)
         views.sweep.form.file_chosen.connect(lambda path: spawn(self.sweeping.take_prompts(path)))
         views.sweep.action_requested.connect(self.sweeping.on_action)
-        views.sweep_bar.run_requested.connect(self.run_sweep)
+        views.sweep_bar.run_requested.connect(self.sweeping.run)
         views.sweep_bar.stop_requested.connect(self.stop)
         views.prompt_bar.run_requested.connect(self.run)
         views.prompt_bar.stop_requested.connect(self.stop)
         views.prompt_bar.example_chosen.connect(self._on_example)
         views.prompt_bar.earlier_wanted.connect(self.chatting.edit_earlier)
         views.prompt_bar.given_up.connect(self.chatting.give_up)
-        views.conversation.edit_requested.connect(self.edit)
+        views.conversation.edit_requested.connect(self.chatting.edit)
         views.conversation.step_chosen.connect(self.showing.choose_step)
         views.strip.step_chosen.connect(self.showing.choose_step)
         views.strip.step_cleared.connect(self.showing.clear_step)
@@ -293,7 +293,7 @@ class Controller:
     def _on_run_requested(self) -> None:
         """By key or menu: what the page on show would run."""
         if self.sweeping.on_show:
-            self.run_sweep()
+            self.sweeping.run()
         else:
             self.run(self.views.prompt_bar.prompt)
 
@@ -354,31 +354,6 @@ class Controller:
             self.sweeping.undo_use()
         elif name == UNDO.name:
             self.chatting.undo()
-
-    # Handed on -------------------------------------------------------------------------------
-    def run_sweep(self) -> None:
-        """See Sweeping."""
-        self.sweeping.run()
-
-    def measure_costs(self) -> None:
-        """See Examining."""
-        self.examining.measure_costs()
-
-    def show_check(self) -> None:
-        """See Examining."""
-        self.examining.show_check()
-
-    def check_again(self) -> None:
-        """See Examining."""
-        self.examining.check_again()
-
-    def edit(self, index: int) -> None:
-        """See Chatting."""
-        self.chatting.edit(index)
-
-    def new_chat(self) -> None:
-        """See Chatting."""
-        self.chatting.new_chat()
 
     # What the engine tells -------------------------------------------------------------------
     def on_notice(self, message: EngineMessage) -> None:

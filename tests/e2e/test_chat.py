@@ -171,7 +171,7 @@ def test_a_run_that_fails_before_its_answer_loses_nothing(qtbot, tmp_path):
             await ask(controller, prompt)
         config = setup.config()
         setup.apply_config(replace(config, load=replace(config.load, n_ctx=5)))
-        controller.edit(0)
+        controller.chatting.edit(0)
         await write(controller, "One, please")
         press(controller, Qt.Key.Key_Return)
         await resting(controller)

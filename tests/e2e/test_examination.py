@@ -61,7 +61,7 @@ def test_break_even_and_costs_come_from_the_run_and_from_measuring(qtbot, tmp_pa
         controller.on_settings()
         assert views.costs.status.text() == FORGOTTEN
         assert {p.n_rows for p in views.costs.chart.points if p.is_measured} == {1, 4}
-        controller.show_check()
+        controller.examining.show_check()
         panel = controller.examination.panel
         panel.check_button.click()
         assert controller.state is State.EXAMINING
@@ -100,7 +100,7 @@ def slow_script(folder, **changes):
 def test_measuring_can_be_stopped_and_keeps_what_it_has(qtbot, tmp_path):
     async def body(controller):
         costs = controller.views.costs
-        controller.measure_costs()
+        controller.examining.measure_costs()
         await until(lambda: costs.progress.value() >= 1, "a first width")
         assert costs.measure_button.text() == "Cancel"
         assert controller.window.findChild(object, "stop-button").isVisible()
@@ -116,7 +116,7 @@ def test_measuring_can_be_stopped_and_keeps_what_it_has(qtbot, tmp_path):
 
 def test_the_window_can_be_closed_while_costs_are_measured(qtbot, tmp_path):
     async def body(controller):
-        controller.measure_costs()
+        controller.examining.measure_costs()
         await until(lambda: controller.views.costs.progress.value() >= 1, "a first width")
 
     drive(tmp_path, body, script=slow_script(tmp_path))
@@ -124,7 +124,7 @@ def test_the_window_can_be_closed_while_costs_are_measured(qtbot, tmp_path):
 
 def test_a_wish_to_stop_is_heard_before_the_work_has_begun(qtbot, tmp_path):
     async def body(controller):
-        controller.measure_costs()
+        controller.examining.measure_costs()
         controller.stop()
         await resting(controller)
         assert controller.state is State.READY
@@ -145,7 +145,7 @@ def test_an_engine_that_dies_while_measuring_is_told_and_starts_again(qtbot, tmp
     async def body(controller):
         await run(controller)
         tokens = len(controller.runner.speculative.tokens)
-        controller.measure_costs()
+        controller.examining.measure_costs()
         await until(lambda: controller.state is State.FAULTED, "a fault")
         (message,) = controller.window.messages.messages
         assert message.key == "engine"
@@ -226,7 +226,7 @@ def test_a_stored_run_without_its_models_tells_what_was_recorded(qtbot, tmp_path
 
     async def second(controller):
         await until(lambda: controller.runner.speculative is not None, "the trace")
-        controller.show_check()
+        controller.examining.show_check()
         panel = controller.examination.panel
         assert "is not in the setup" in panel.status.text()
         assert not panel.check_button.isEnabled()
@@ -269,7 +269,7 @@ def test_a_tiny_pair_is_measured_and_checked_anew(qtbot, tmp_path):
         assert measured.drafts
         # the runs are not touched by it
         before = controller.runner.speculative.text
-        controller.show_check()
+        controller.examining.show_check()
         panel = controller.examination.panel
         # a check has in memory what its run was asked to have, whatever is set by then
         setup.apply_config(replace(setup.config(), load=replace(load, n_ctx=256)))
@@ -285,7 +285,7 @@ def test_a_tiny_pair_is_measured_and_checked_anew(qtbot, tmp_path):
         if controller.showing.comparison.first_divergence is not None:
             assert {each.shape for each in check.margins} == set(BatchShape)
         # a check can be stopped, and the next run is what it would have been
-        controller.check_again()
+        controller.examining.check_again()
         await until(lambda: panel.busy, "a check under way")
         controller.stop()
         await resting(controller)

@@ -84,7 +84,7 @@ def test_a_setting_is_used_and_that_can_be_undone(qtbot, tmp_path):
         go_to_sweep(controller)
         choose(controller, "1, 7", "Story")
         before = window.setup.config()
-        controller.run_sweep()
+        controller.sweeping.run()
         await swept(controller)
         page.table.choose(1)
         click(controller, "sweep-command-button")
@@ -112,7 +112,7 @@ def test_stopping_keeps_what_was_measured(qtbot, tmp_path):
         page, bar = controller.views.sweep, controller.views.sweep_bar
         go_to_sweep(controller)
         choose(controller, "1:6", "Story", "Reasoning")
-        controller.run_sweep()
+        controller.sweeping.run()
         await until(lambda: controller.sweep.results and controller.sweep.results.n_added >= 3)
         assert controller.state is State.RUNNING
         assert not controller.window.top_bar.modes.isEnabled(), "no way out while it runs"
@@ -137,7 +137,7 @@ def test_an_engine_that_dies_is_a_row_with_its_reason_and_in_the_end_told(qtbot,
         page = controller.views.sweep
         go_to_sweep(controller)
         choose(controller, "1, 2", "Story", "Reasoning")
-        controller.run_sweep()
+        controller.sweeping.run()
         await swept(controller)
         assert controller.state is State.FAULTED
         results = controller.sweep.results
@@ -233,7 +233,7 @@ def test_closing_during_a_sweep_leaves_nothing(qtbot, tmp_path):
     async def body(controller):
         go_to_sweep(controller)
         choose(controller, "1:8", "Story")
-        controller.run_sweep()
+        controller.sweeping.run()
         await until(lambda: controller.state is State.RUNNING)
 
     drive(tmp_path, body, script=write_script(tmp_path / "script.json", script))

@@ -101,7 +101,8 @@ class StepStrip(QAbstractScrollArea):
         closed = trace is not None and trace.closed
         if n == self._n_seen and closed == self._closed and n:
             return
-        follow = self._at_end()
+        # a run that was over before it came is looked at from its beginning
+        follow = self._at_end() and not (closed and not self._n_seen)
         if trace is not None:
             if trace.started is not None and trace.mode is RunMode.SPECULATIVE:
                 self._rows = max(self._rows, min(trace.started.config.speculation.n_max, 64) + 1)
@@ -109,7 +110,7 @@ class StepStrip(QAbstractScrollArea):
                 self._rows = max(self._rows, len(step.draft) + 1)
         before, rows = self._n_seen, self._rows_painted
         self._n_seen, self._closed = n, closed
-        self._fit_scroll_bar(follow=follow and not closed)
+        self._fit_scroll_bar(follow=follow)
         self._describe()
         if self._rows != rows or not before or n < before:
             self.viewport().update()

@@ -147,6 +147,19 @@ def test_it_follows_the_end_only_while_it_stands_there(strip):
     assert bar.value() == bar.maximum()
 
 
+def test_the_last_steps_of_a_run_are_followed_and_a_stored_one_begins_at_its_beginning(strip):
+    builder = long_run(1000)
+    strip.show_traces(None, builder.trace)
+    builder.step(target=" x").step(target=" x")
+    trace = builder.finish()
+    strip.refresh(final=True)
+    bar = strip.horizontalScrollBar()
+    assert bar.value() == bar.maximum() > 0
+    strip.show_trace(None)
+    strip.show_trace(trace)
+    assert bar.value() == 0 < bar.maximum()
+
+
 def test_painting_costs_the_same_for_any_number_of_steps(strip):
     painted = []
     for n in (400, 20_000):

@@ -87,11 +87,13 @@ class Examination:
         """Bring break-even and costs in line with runs and measurement."""
         runs = (self._baseline, self._speculative)
         closed = tuple(run is None or run.closed for run in runs)
-        state = (*runs, *closed, self.measuring.measured)
+        # one that broke off is never closed, and nothing more comes of it either
+        running = self._busy and not all(closed)
+        state = (*runs, *closed, running, self.measuring.measured)
         if state != self._seen:  # a long run takes a while to be gone through
             self._seen = state
             facts = facts_of(*runs, self.measuring.measured)
-            self._break_even.show_facts(facts, running=not all(closed))
+            self._break_even.show_facts(facts, running=running)
             self._costs.show_facts(facts)
 
     @property

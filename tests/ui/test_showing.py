@@ -9,12 +9,14 @@ from PySide6.QtWidgets import QWidget
 from support.traces import baseline_of, explanation
 
 from specviz.trace.config import RunMode
+from specviz.ui.break_even_words import NOT_YET, RUNNING
 from specviz.ui.dialogue import Dialogue
 from specviz.ui.examination import Examination
 from specviz.ui.runner import Runner
 from specviz.ui.showing import Showing
 from specviz.ui.slots import ModelSlots
 from specviz.ui.states import State
+from specviz.ui.verdict_words import plain
 from specviz.ui.views import make_views
 
 
@@ -44,10 +46,14 @@ def runner():
 
 
 @pytest.fixture
-def showing(views, window, host, runner):
-    examination = Examination(
+def examination(views):
+    return Examination(
         None, views.break_even, views.costs, views.verdict, ModelSlots(), None, lambda message: None
     )
+
+
+@pytest.fixture
+def showing(views, window, host, runner, examination):
     dialogue = Dialogue(views.conversation, views.prompt_bar)
     return Showing(window, views, runner, dialogue, examination, host)
 
@@ -95,6 +101,16 @@ def test_the_verdict_waits_for_the_end_of_a_run_but_not_of_an_examination(
     host.state, showing.examines = State.RUNNING, False
     showing.draw_figures()
     assert headline(views) == running
+
+
+def test_a_run_that_broke_off_is_not_waited_for(showing, runner, views, examination):
+    examination.set_blocked("", busy=True)
+    runner.show(None, explanation(close=False).trace)
+    showing.show_traces()
+    assert views.break_even.text() == plain(RUNNING)
+    examination.set_blocked("", busy=False)
+    showing.show_end()
+    assert views.break_even.text() == plain(NOT_YET)
 
 
 def test_a_step_that_is_not_there_changes_nothing(showing, runner, views):
